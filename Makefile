@@ -1,0 +1,67 @@
+# `make demo` and `make test` do all their own set-up in .venv, given Python and a C++ compiler.
+PYTHON ?= python3
+JOBS ?= 2
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+EDITABLE := $(PIP) --no-build-isolation --editable
+
+# The compiler and build tools of PyPI stand in where the machine has none of its own.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+
+CPP := $(wildcard cpp/bind/*.cpp cpp/include/driftsieve/*.hpp)
+CPP_TESTS := $(wildcard cpp/tests/*.cpp)
+
+.DEFAULT_GOAL := help
+.PHONY: help venv build demo test cpp-test sanitize stub clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+venv: .venv/.made  ## Make the virtual environment with the build tools
+build: .venv/.built  ## Build and install the package, editable, into .venv
+
+demo: .venv/.built  ## Screen a small drifting stream and print the ranking before and after
+	@$(BIN)/python -m driftsieve.demo
+
+test: .venv/.test cpp-test  ## Run the Python and the C++ tests
+	@$(BIN)/python -m pytest
+
+.venv/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Driftsieve needs Python 3.11 or newer; name one with make PYTHON=python3.12." >&2; exit 1; }
+	@command -v $${CXX:-c++} >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null || \
+	  { echo "Driftsieve needs a C++20 compiler; install g++ or clang++, or name one with CXX." >&2; exit 1; }
+	@echo "Making the virtual environment .venv"
+	@$(PYTHON) -m venv .venv
+	@$(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4'
+	@touch $@
+
+# scikit-build-core knows whether the cmake and ninja on PATH will do, and names those of PyPI if not.
+.venv/.built: .venv/.made pyproject.toml CMakeLists.txt $(CPP)
+	@echo "Building and installing driftsieve"
+	@needs=$$($(BIN)/python -c 'from scikit_build_core.build import get_requires_for_build_editable as f; \
+	  print(*f())') && { test -z "$$needs" || $(PIP) $$needs; }
+	@$(EDITABLE) .
+	@touch $@
+
+.venv/.%: pyproject.toml | .venv/.built
+	@echo "Installing the tools for: $*"
+	@$(EDITABLE) '.[$*]'
+	@touch $@
+
+cpp-test: .venv/.built  ## Build and run the C++ tests
+	@cmake -S . -B build/cpp -G Ninja -DDRIFTSIEVE_TESTS=ON >/dev/null
+	@cmake --build build/cpp
+	@build/cpp/driftsieve_tests
+
+sanitize: .venv/.built  ## Run the C++ tests under ASan with UBSan, and under TSan
+	@for s in address,undefined thread; do \
+	  cmake -S . -B build/san-$$s -G Ninja -DDRIFTSIEVE_TESTS=ON -DDRIFTSIEVE_SANITIZE=$$s >/dev/null && \
+	  cmake --build build/san-$$s && build/san-$$s/driftsieve_tests || exit 1; done
+
+stub: .venv/.built  ## Write the type stub of the extension anew
+	@$(BIN)/python -m nanobind.stubgen -q -m driftsieve._core -o src/driftsieve/_core.pyi
+
+clean:  ## Remove everything that was made here
+	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,7 @@
+"""Driftsieve: which features of a labelled data stream matter now."""
+
+from importlib.metadata import version
+
+__version__ = version("driftsieve")
+
+__all__ = ["__version__"]
