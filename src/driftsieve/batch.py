@@ -1,0 +1,272 @@
+"""A batch of labelled rows: the only place where input is validated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+Missing = Literal["error", "ignore"]
+Matrix = NDArray[Any] | sparse.csr_array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Rows that passed every check; whoever holds a ``Batch`` checks nothing again.
+
+    ``X`` is 2-D, float32 or float64, without infinities, and without NaN unless it was made with
+    ``missing="ignore"``. A dense float matrix is the caller's own memory, whatever its strides; a
+    sparse one is CSR with sorted indices and duplicates summed. ``y`` holds integers, booleans or
+    strings. Weights are finite and at least 0, clock readings are finite. Zero rows are fine.
+
+    >>> batch = Batch.of([[1.0, 2.0], [3.0, 4.0]], ["ham", "spam"])
+    >>> batch.n_rows, batch.n_features
+    (2, 2)
+    >>> Batch.of([[1.0], [float("inf")]], [0, 1])
+    Traceback (most recent call last):
+    ...
+    ValueError: Input X contains infinity: inf at row 1, column 0.
+    """
+
+    X: Matrix
+    y: NDArray[Any]
+    sample_weight: NDArray[np.float64] | None
+    t: NDArray[np.float64] | None
+    feature_names: tuple[str, ...] | None
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: ArrayLike | None = None,
+        t: ArrayLike | None = None,
+        missing: Missing = "error",
+        feature_names: Sequence[str] | None = None,
+    ) -> Batch:
+        """Check the input and carry it, without copying a dense float matrix.
+
+        ``X`` is an array, a scipy sparse matrix of any format (never modified), or a data frame
+        of numeric and boolean columns (pandas, polars, pyarrow), whose names are carried along.
+        Integral float labels become integers. Datetimes in ``t`` become seconds since 1970.
+        """
+        if missing not in ("error", "ignore"):
+            raise ValueError(f'missing must be "error" or "ignore", got {missing!r}.')
+        if nw.dependencies.is_into_dataframe(X):
+            X, frame_names = _matrix_of_frame(X)
+            feature_names = frame_names if feature_names is None else feature_names
+        matrix = _csr(X) if sparse.issparse(X) else _dense(X)
+        n_rows, n_features = matrix.shape
+        names = None if feature_names is None else _names(feature_names, n_features)
+        _check_finite(matrix, names, allow_nan=missing == "ignore")
+        labels = _labels(y)
+        weight = None if sample_weight is None else _column(sample_weight, "sample_weight")
+        clock = None if t is None else _column(t, "t")
+        for what, column in (("y", labels), ("sample_weight", weight), ("t", clock)):
+            if column is not None and len(column) != n_rows:
+                raise ValueError(
+                    "Found input variables with inconsistent numbers of samples: "
+                    f"X has {n_rows} rows, {what} has {len(column)}."
+                )
+        if weight is not None and (weight < 0).any():
+            row = int(np.argmax(weight < 0))
+            raise ValueError(
+                f"sample_weight must not be negative, got {float(weight[row])} at row {row}."
+            )
+        return cls(matrix, labels, weight, clock, names)
+
+
+def _dense(X: Any) -> NDArray[Any]:
+    if np.ma.isMaskedArray(X):
+        raise TypeError("X is a masked array: pass X.filled(np.nan) and missing='ignore' instead.")
+    matrix = np.asarray(X)
+    _check_numeric(matrix.dtype, "X")
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {matrix.ndim}D array instead. Reshape your data using "
+            "array.reshape(-1, 1) for a single feature or array.reshape(1, -1) for a single row."
+        )
+    # Only a matrix that C++ cannot address (fields of packed records, say) is copied.
+    return np.require(_as_float(matrix), requirements="A")
+
+
+def _csr(X: Any) -> sparse.csr_array:
+    _check_numeric(X.dtype, "X")
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D sparse array, got {X.ndim}D instead.")
+    csr = sparse.csr_array(X)
+    csr.check_format(full_check=True)  # an index out of range would be read outside the array
+    if not csr.has_canonical_format:
+        csr = csr.copy()  # the constructor shares the caller's arrays
+        csr.sum_duplicates()
+    csr.data = _as_float(csr.data)
+    return csr
+
+
+def _as_float(values: NDArray[Any]) -> NDArray[Any]:
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+
+
+def _check_numeric(dtype: np.dtype[Any], what: str) -> None:
+    if dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {what} has dtype {dtype}.")
+    if dtype.kind not in "fiub":
+        raise TypeError(f"{what} must hold numbers, got an array of dtype {dtype}.")
+
+
+def _matrix_of_frame(native: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]:
+    frame = nw.from_native(native, eager_only=True)
+    for name, dtype in frame.schema.items():
+        if not (dtype.is_numeric() or dtype == nw.Boolean):
+            raise TypeError(
+                f"Column {name!r} is not numeric ({dtype}): driftsieve.as_batches makes one "
+                "feature per category of text and categorical columns."
+            )
+    dtypes = set(frame.schema.values())
+    if not frame.columns:
+        return np.empty((len(frame), 0)), ()
+    if dtypes not in ({nw.Float32()}, {nw.Float64()}):
+        frame = frame.select(nw.all().cast(nw.Float64))
+    strings = [isinstance(name, str) for name in frame.columns]
+    if any(strings) and not all(strings):
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, got "
+            "names of several types: convert them with X.columns = X.columns.astype(str)."
+        )
+    return frame.to_numpy(), tuple(frame.columns) if all(strings) else None
+
+
+def _names(names: Sequence[str], n_features: int) -> tuple[str, ...]:
+    result = tuple(names)
+    if len(result) != n_features:
+        raise ValueError(
+            f"X has {n_features} features, but {len(result)} feature_names were given."
+        )
+    for name in result:
+        if not isinstance(name, str):
+            raise TypeError(f"feature_names must be strings, got {name!r}.")
+    if len(set(result)) != n_features:
+        twice = Counter(result).most_common(1)[0][0]
+        raise ValueError(f"feature_names must differ, got {twice!r} twice.")
+    return result
+
+
+def _check_finite(matrix: Matrix, names: tuple[str, ...] | None, *, allow_nan: bool) -> None:
+    if isinstance(matrix, np.ndarray):
+        bad = _first_bad_value(matrix, allow_nan)
+        if bad is None:
+            return
+        row, column = bad
+        value = float(matrix[row, column])
+    else:
+        bad = _first_bad_value(matrix.data.reshape(1, -1), allow_nan)
+        if bad is None:
+            return
+        entry = bad[1]
+        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+        column = int(matrix.indices[entry])
+        value = float(matrix.data[entry])
+    where = f"row {row}, column {column}" + (f" ({names[column]!r})" if names else "")
+    if np.isnan(value):
+        raise ValueError(
+            f'Input X contains NaN at {where}. Pass missing="ignore" to leave missing values out.'
+        )
+    raise ValueError(f"Input X contains infinity: {value} at {where}.")
+
+
+def _first_bad_value(matrix: NDArray[Any], allow_nan: bool) -> tuple[int, int] | None:
+    """Row and column of the first infinity (or NaN, unless allowed) in row-major order."""
+    bad = np.isinf(matrix) if allow_nan else ~np.isfinite(matrix)
+    if not bad.any():
+        return None
+    row, column = np.unravel_index(int(bad.argmax()), bad.shape)
+    return int(row), int(column)
+
+
+def _column(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(
+            f"{what} should be a 1d array, got an array of shape {array.shape} instead."
+        )
+    if what == "t" and array.dtype.kind == "M":
+        missing = np.isnat(array)
+        array = array.astype("datetime64[us]").astype(np.int64) / 1e6
+        array[missing] = np.nan
+    _check_numeric(array.dtype, what)
+    column = array.astype(np.float64, copy=False)
+    bad = ~np.isfinite(column)
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(f"{what} must be finite, got {float(column[row])} at row {row}.")
+    return column
+
+
+def _labels(y: Any) -> NDArray[Any]:
+    # numpy would turn the number of ["a", 1] into a string: look at the objects themselves.
+    labels = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
+    if labels.dtype.kind in "OT":
+        labels = _labels_of_objects(labels.tolist())
+    kind = labels.dtype.kind
+    if kind == "f":
+        return _integral(labels)
+    if kind == "c":
+        raise ValueError(f"Complex data not supported: y has dtype {labels.dtype}.")
+    if kind not in "iubU":
+        raise TypeError(
+            f"Labels must be integers, booleans or strings, got y of dtype {labels.dtype}."
+        )
+    return labels
+
+
+def _labels_of_objects(values: list[Any]) -> NDArray[Any]:
+    """Objects as one array of strings or of numbers; anything else is an error naming its row."""
+    types = set(map(type, values))
+    if all(issubclass(kind, str) for kind in types):
+        return np.asarray(values, dtype=np.str_)
+    numbers = (bool, int, float, np.bool_, np.integer, np.floating)
+    if all(issubclass(kind, numbers) for kind in types):
+        return np.asarray(values)
+    allowed = str if issubclass(type(values[0]), str) else numbers
+    row = next(i for i, value in enumerate(values) if not isinstance(value, allowed))
+    value = values[row]
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+        raise ValueError(f"Input y contains a missing label: {value} at row {row}.")
+    raise TypeError(
+        "Labels must be all integers, all booleans or all strings, got "
+        f"{value!r} of type {type(value).__name__} at row {row}."
+    )
+
+
+def _integral(labels: NDArray[Any]) -> NDArray[np.int64]:
+    bad = ~np.isfinite(labels)
+    if bad.any():
+        row = int(bad.argmax())
+        kind = "NaN" if np.isnan(labels[row]) else "infinity"
+        raise ValueError(f"Input y contains {kind} at row {row}.")
+    bad = (labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63)
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            "Unknown label type: continuous. Maybe you are trying to fit a classifier, which "
+            "expects discrete classes on a regression target with continuous values "
+            f"({float(labels[row])} at row {row})."
+        )
+    return labels.astype(np.int64)
