@@ -13,7 +13,7 @@ CPP := $(wildcard cpp/bind/*.cpp cpp/include/driftsieve/*.hpp)
 CPP_TESTS := $(wildcard cpp/tests/*.cpp)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test cpp-test sanitize stub clean
+.PHONY: help venv build demo test cpp-test sanitize stub lint format clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,7 +25,7 @@ demo: .venv/.built  ## Screen a small drifting stream and print the ranking befo
 	@$(BIN)/python -m driftsieve.demo
 
 test: .venv/.test cpp-test  ## Run the Python and the C++ tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n $(JOBS)
 
 .venv/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -62,6 +62,18 @@ sanitize: .venv/.built  ## Run the C++ tests under ASan with UBSan, and under TS
 
 stub: .venv/.built  ## Write the type stub of the extension anew
 	@$(BIN)/python -m nanobind.stubgen -q -m driftsieve._core -o src/driftsieve/_core.pyi
+
+lint: .venv/.lint  ## Check formatting, style, types, layers and C++ layout
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/clang-format --dry-run --Werror $(CPP) $(CPP_TESTS)
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache --verbose >build/layers.txt || { cat build/layers.txt; exit 1; }
+
+format: .venv/.lint  ## Put Python and C++ into the project's layout
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+	@$(BIN)/clang-format -i $(CPP) $(CPP_TESTS)
 
 clean:  ## Remove everything that was made here
 	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 Missing = Literal["error", "ignore"]
-Matrix = NDArray[Any] | sparse.csr_array
+Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
