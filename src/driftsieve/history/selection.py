@@ -1,0 +1,82 @@
+"""The best k over time with hysteresis, and the events when a feature enters or leaves."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftsieve.history.trace import name_of
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A feature entered the best k, or fell more than the margin behind and left."""
+
+    position: float
+    feature: int
+    name: str
+    kind: Literal["entered", "left"]
+    rank: int
+    score: float
+
+
+class Selection:
+    """Who is in: rank k or better lets in, a rank worse than k + margin puts out."""
+
+    def __init__(self, k: int, margin: int, max_events: int) -> None:
+        self.k = k
+        self.margin = margin
+        self.members = np.empty(0, np.int64)  # sorted; at most k + margin
+        self.events: deque[Event] = deque(maxlen=max_events)
+        self.n_events = 0  # those no longer kept included
+
+    def update(
+        self,
+        position: float,
+        scores: NDArray[np.float64],
+        ranks: NDArray[np.int64],
+        names: Sequence[str] | None,
+    ) -> None:
+        left = self.members[ranks[self.members] > self.k + self.margin]
+        entered = np.setdiff1d(np.flatnonzero(ranks <= self.k), self.members)
+        self.members = np.union1d(np.setdiff1d(self.members, left), entered)
+        self.n_events += left.size + entered.size
+        moves: list[tuple[Literal["entered", "left"], NDArray[np.int64]]]
+        moves = [("left", left), ("entered", entered)]
+        for kind, features in moves:
+            for f in features.tolist():
+                event = Event(position, f, name_of(f, names), kind, int(ranks[f]), float(scores[f]))
+                self.events.append(event)
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What JSON holds and what arrays hold of it, for :meth:`restore`."""
+        columns = {name: [getattr(e, name) for e in self.events] for name in Event.__slots__}
+        meta = {"n_events": self.n_events, "name": columns["name"], "kind": columns["kind"]}
+        arrays = {
+            "members": self.members,
+            "event_position": np.array(columns["position"], np.float64),
+            "event_feature": np.array(columns["feature"], np.int64),
+            "event_rank": np.array(columns["rank"], np.int64),
+            "event_score": np.array(columns["score"], np.float64),
+        }
+        return meta, arrays
+
+    def restore(
+        self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]], n_features: int
+    ) -> None:
+        """Become the selection that had these parts; ValueError where none can have had them."""
+        self.n_events = int(meta["n_events"])
+        self.members = arrays["members"]
+        if not np.isin(self.members, np.arange(n_features)).all():
+            raise ValueError("some of its members do not exist")
+        numbers = {
+            key: arrays[f"event_{key}"].tolist() for key in ("position", "feature", "rank", "score")
+        }
+        columns = numbers | {"name": meta["name"], "kind": meta["kind"]}
+        rows = zip(*(columns[key] for key in Event.__slots__), strict=True)
+        self.events.extend(Event(*row) for row in rows)
