@@ -13,7 +13,7 @@ CPP := $(wildcard cpp/bind/*.cpp cpp/include/driftsieve/*.hpp)
 CPP_TESTS := $(wildcard cpp/tests/*.cpp)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test cpp-test sanitize stub lint format clean
+.PHONY: help venv build demo test cpp-test sanitize stub lint format bench docs dist clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,17 @@ format: .venv/.lint  ## Put Python and C++ into the project's layout
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(CPP) $(CPP_TESTS)
+
+bench: .venv/.bench  ## Run the benchmarks, side by side with other libraries
+	@$(BIN)/python -m benchmarks
+
+docs: .venv/.docs  ## Build the documentation as a site, in site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+# The time of the last commit stands in for the clock, so the same commit gives the same bytes.
+dist: .venv/.dist  ## Build the source distribution and the wheel, in dist/
+	@rm -rf dist
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --no-isolation
 
 clean:  ## Remove everything that was made here
 	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
