@@ -32,6 +32,8 @@ test: .venv/.test cpp-test  ## Run the Python and the C++ tests
 	  { echo "Driftsieve needs Python 3.11 or newer; name one with make PYTHON=python3.12." >&2; exit 1; }
 	@command -v $${CXX:-c++} >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null || \
 	  { echo "Driftsieve needs a C++20 compiler; install g++ or clang++, or name one with CXX." >&2; exit 1; }
+	@$(PYTHON) -c 'import os, sys, sysconfig as s; sys.exit(not os.path.exists(s.get_path("include") + "/Python.h"))' || \
+	  { echo "Driftsieve needs the headers of Python; install python3-dev, or name another PYTHON." >&2; exit 1; }
 	@echo "Making the virtual environment .venv"
 	@$(PYTHON) -m venv .venv
 	@$(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4'
