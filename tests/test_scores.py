@@ -1,10 +1,18 @@
+import tracemalloc
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import stats
 from sklearn.feature_selection import f_classif
 from sklearn.metrics import mutual_info_score
 
 from driftsieve import offline, scores
+from driftsieve.scores import SCORES
+from driftsieve.snapshot import Snapshot
 
 
 @pytest.fixture(scope="module", params=[2, 3, 7], ids="{} classes".format)
@@ -58,3 +66,258 @@ def test_t_is_the_largest_of_one_class_against_the_rest_and_p_is_welch(table):
         smallest_p = np.minimum(smallest_p, p * (len(labels) if len(labels) > 2 else 1))
     np.testing.assert_allclose(scores.t_score(snap), largest, rtol=1e-10)
     np.testing.assert_allclose(scores.t_pvalues(snap), smallest_p, rtol=1e-8)
+
+
+def test_gini_is_the_smallest_impurity_over_edges_and_no_split(table):
+    X, y, snap = table
+
+    def impurity(labels):
+        shares = np.unique(labels, return_counts=True)[1] / max(1, len(labels))
+        return len(labels) * (1 - np.sum(shares**2)) if len(labels) else 0.0
+
+    for j, got in enumerate(scores.gini_index(snap)):
+        splits = [impurity(y[X[:, j] <= e]) + impurity(y[X[:, j] > e]) for e in snap.edges[j]]
+        np.testing.assert_allclose(got, min(impurity(y), *splits) / len(y), rtol=1e-12)
+
+
+def test_perfect_separation_is_infinite_and_ranks_first():
+    y = np.array([0, 0, 0, 1, 1, 1])
+    near = [0.0, 0.1, 0.0, 1.0, 1.1, 1.0]
+    X = np.column_stack([near, np.where(y == 1, 0.7, 0.1), [7.3] * 6])
+    snap = offline.snapshot(X, y)
+    for name in ("t", "fisher"):
+        score = SCORES[name].function(snap)
+        assert score[1] == np.inf
+        assert list(scores.rank(score, larger_is_better=True)) == [2, 1, 3]
+        assert SCORES[name].pvalues(snap)[1] == 0
+    assert scores.gini_index(snap)[1] == 0
+    assert scores.mutual_info(snap)[1] == pytest.approx(np.log(2), rel=1e-14)
+    assert scores.chi2(snap)[1] == pytest.approx(6, rel=1e-14)
+
+
+def test_one_constant_class_among_several_is_infinite_only_against_constant_others():
+    y = np.array([0, 0, 1, 1, 2, 2])
+    X = np.array([[0, 0, 5, 5, 5, 5], [0, 0, 5, 5, 6, 6]], dtype=float).T
+    assert scores.t_score(offline.snapshot(X, y))[0] == np.inf
+    # The best is class 0 against the rest: |0 - 5.5| / sqrt(0 / 2 + 0.25 / 4).
+    assert scores.t_score(offline.snapshot(X, y))[1] == pytest.approx(5.5 / 0.25, rel=1e-14)
+    assert list(scores.fisher_score(offline.snapshot(X, y))) == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_constant_columns_score_exactly_nothing(n_classes):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, n_classes, 999)
+    weight = rng.random(999)
+    X = np.broadcast_to([0.1, 1e8 + 0.1, -1 / 3, 0.0], (999, 4))
+    for w in (None, weight):
+        snap = offline.snapshot(X, y, sample_weight=w)
+        for name in ("t", "fisher", "mutual_info", "chi2"):
+            assert list(SCORES[name].function(snap)) == [0] * 4, name
+            assert list(SCORES[name].pvalues(snap)) == [1] * 4, name
+        shares = snap.class_weight / snap.W
+        np.testing.assert_allclose(scores.gini_index(snap), 1 - np.sum(shares**2), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_means_equal_up_to_rounding_count_as_equal(n_classes):
+    """Without spread, one unit in the last place would otherwise be an infinite score."""
+    snap = offline.snapshot(np.zeros((6, 1)), np.arange(6) % n_classes)
+    mean = np.full((n_classes, 1), 0.1)
+    mean[0] = np.nextafter(0.1, 1)
+    noisy = replace(snap, mean=mean)
+    apart = replace(snap, mean=mean * np.linspace(1, 1 + 1e-12, n_classes)[:, None])
+    for name in ("t", "fisher"):
+        assert SCORES[name].function(noisy)[0] == 0
+        assert SCORES[name].pvalues(noisy)[0] == 1
+    assert scores.fisher_score(apart)[0] == np.inf
+
+
+def test_an_offset_of_1e8_costs_no_digits():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 3, 5000)
+    X = rng.integers(-1000, 1000, (5000, 4)) / 1024 + y[:, None] * [0, 0.01, 0.1, 1]
+    X = (X * 1024).round() / 1024  # so that the offset itself rounds nothing
+    near, far = offline.snapshot(X, y), offline.snapshot(X + 1e8, y)
+    for score in (scores.t_score, scores.fisher_score):
+        np.testing.assert_allclose(score(far), score(near), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_independent_tables_of_counts_score_exactly_nothing(name):
+    row = np.array([3, 1, 7])
+    X, y = np.repeat([0.0, 1.0, 5.0], 33)[:, None], np.tile(np.repeat([0, 1, 2], row), 9)
+    snap = offline.snapshot(X, y)
+    if SCORES[name].pvalues is None:
+        pure_chance = 1 - np.sum((row / 11) ** 2)
+        assert SCORES[name].function(snap)[0] == pytest.approx(pure_chance, rel=1e-15)
+    else:
+        assert SCORES[name].function(snap)[0] == 0
+        assert SCORES[name].pvalues(snap)[0] == 1
+
+
+@given(
+    arrays(np.int64, (5, 3), elements=st.integers(0, 50)),
+    st.floats(1e-6, 1e6),
+)
+def test_never_negative_and_chi2_is_linear_in_weight(counts, scale):
+    assume((counts.sum(axis=0) > 0).sum() >= 2)
+    bins, classes = np.indices(counts.shape)
+    X, y = bins.ravel()[:, None].astype(float), classes.ravel()
+    snap = offline.snapshot(X, y, sample_weight=counts.ravel())
+    scaled = offline.snapshot(X, y, sample_weight=counts.ravel() * scale)
+    for name, score in SCORES.items():
+        value = score.function(snap)
+        assert value >= 0
+        factor = {"chi2": scale, "t": scale**0.5}.get(name, 1.0)
+        # Rounding is relative to the weights, so nearly independent tables agree absolutely.
+        tolerance = 1e-11 * factor
+        np.testing.assert_allclose(score.function(scaled), value * factor, 1e-9, tolerance)
+        if score.pvalues:
+            assert 0 <= score.pvalues(snap) <= 1
+            np.testing.assert_allclose(score.pvalues(scaled), score.pvalues(snap), 1e-6, 1e-9)
+
+
+def test_small_information_keeps_its_digits():
+    """2 n MI and chi2 agree to first order, even where MI is of the order of rounding."""
+    counts = np.array([[10**8, 10**8 + 10], [10**8 + 10, 10**8]])
+    snap = offline.snapshot(
+        np.array([[0.0], [0.0], [1.0], [1.0]]), [0, 1, 0, 1], 2, sample_weight=counts.ravel()
+    )
+    want = counts.sum() * (5 / counts.mean()) ** 2
+    np.testing.assert_allclose(scores.chi2(snap), want, rtol=1e-6)
+    np.testing.assert_allclose(2 * counts.sum() * scores.mutual_info(snap), want, rtol=1e-6)
+
+
+def test_nearly_pure_sides_keep_their_digits():
+    """One row of 1e12 is in the other class: impurity 2 (1 - 1e-12) 1e-12."""
+    snap = offline.snapshot([[0.0], [0.0]], [0, 1], sample_weight=[0.1 * (1e12 - 1), 0.1])
+    np.testing.assert_allclose(scores.gini_index(snap), 2e-12 * (1 - 1e-12), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_a_class_without_weight_changes_nothing(name):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 5)), rng.integers(0, 3, 60)
+    weight = np.where(y == 1, 0.0, rng.random(60))
+    score = SCORES[name]
+    with_empty, without = (
+        offline.snapshot(X[rows], y[rows], sample_weight=weight[rows])
+        for rows in (np.full(60, True), y != 1)
+    )
+    assert with_empty.n_classes == 3
+    np.testing.assert_allclose(score.function(with_empty), score.function(without), rtol=1e-12)
+    if score.pvalues:
+        np.testing.assert_allclose(score.pvalues(with_empty), score.pvalues(without), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_missing_values_count_for_their_feature_only(name):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(90, 3)), rng.integers(0, 3, 90)
+    X[:, 0] += y
+    X[rng.random(90) < 0.3, 0] = np.nan
+    X[y == 2, 1] = np.nan
+    snap = offline.snapshot(X, y, missing="ignore")
+    score = SCORES[name]
+    for j in range(3):
+        seen = ~np.isnan(X[:, j])
+        alone = offline.snapshot(X[seen][:, [j]], y[seen])
+        np.testing.assert_allclose(score.function(snap)[j], score.function(alone)[0], rtol=1e-12)
+        if score.pvalues:
+            np.testing.assert_allclose(score.pvalues(snap)[j], score.pvalues(alone)[0], rtol=1e-9)
+
+
+def test_features_that_count_for_fewer_than_two_classes_rank_last():
+    y = np.array([0, 0, 0, 1, 1, 1])
+    X = np.array([[np.nan] * 6, [1, 2, 3] + [np.nan] * 3, [1, 2, 3, 3, 4, 5]]).T
+    snap = offline.snapshot(X, y, missing="ignore")
+    for name, score in SCORES.items():
+        value = score.function(snap)
+        assert list(value[:2]) == ([0.5, 0.5] if name == "gini" else [0, 0])
+        assert list(scores.rank(value, score.larger_is_better)) == [2, 3, 1]
+        if score.pvalues:
+            assert list(score.pvalues(snap)[:2]) == [1, 1]
+
+
+def test_a_class_of_one_row_cannot_be_tested():
+    snap = offline.snapshot([[0.0], [1.0], [2.0]], [0, 0, 1])
+    assert scores.t_score(snap)[0] == pytest.approx(1.5 / np.sqrt(0.25 / 2), rel=1e-14)
+    assert scores.t_pvalues(snap)[0] == 1
+    one_each = offline.snapshot([[0.0], [1.0]], [0, 1])
+    assert scores.fisher_score(one_each)[0] == np.inf
+    assert scores.fisher_pvalues(one_each)[0] == 1
+
+
+@pytest.mark.parametrize("faded", [False, True], ids=["unit weights", "half-life 150"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", [name for name, score in SCORES.items() if score.pvalues])
+def test_pvalues_are_uniform_on_noise(name, n_classes, faded):
+    rng = np.random.default_rng(5)
+    n, p = 1000, 1500
+    X, y = rng.normal(size=(n, p)), rng.integers(0, n_classes, n)
+    weight = offline.clock_weights(n, half_life=150) if faded else None
+    pvalues = SCORES[name].pvalues(offline.snapshot(X, y, sample_weight=weight))
+    if name == "t" and n_classes > 2:  # Bonferroni promises no more than "not too small"
+        assert np.all(np.sort(pvalues)[[15, 75, 150]] > [0.005, 0.03, 0.07])
+        assert np.mean(pvalues < 0.05) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / p)
+    else:
+        assert stats.kstest(pvalues, "uniform").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_blocks_of_features_change_nothing(name, table, monkeypatch):
+    *_, snap = table
+    score = SCORES[name]
+    whole = score.function(snap)
+    monkeypatch.setattr(scores, "_BLOCK_CELLS", 5 * snap.n_classes * 5)
+    np.testing.assert_array_equal(score.function(snap), whole)
+    np.testing.assert_array_equal(
+        score.function(Snapshot.concat([snap.columns(0, 7), snap.columns(7, 12)])), whole
+    )
+    assert score.function(snap.columns(3, 3)).shape == (0,)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_a_million_features_need_little_memory(name):
+    p, n_bins, n_classes = 1_000_000, 5, 2
+    cells = np.random.default_rng(6).integers(0, 9, (p, n_bins, n_classes)).astype(np.float64)
+    class_weight = cells[0].sum(axis=0) + 1
+    weight = np.broadcast_to(class_weight[:, None], (n_classes, p))
+    snap = Snapshot(
+        classes=np.arange(n_classes), class_weight=class_weight, class_n_eff=class_weight,
+        n_eff=class_weight.sum(), n_features=p, feature_names=None, first_feature=0, weight=weight,
+        mean=cells[:, 0].T, var=cells[:, 1].T, bin_weights=cells,
+        edges=np.broadcast_to(np.arange(4.0), (p, 4)), rank_error=np.zeros(p),
+    )  # fmt: skip
+    tracemalloc.start()
+    try:
+        SCORES[name].function(snap)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < cells.nbytes / 2
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_what_cannot_be_scored_is_an_error_that_says_so(name):
+    score = SCORES[name]
+    functions = [f for f in (score.function, score.pvalues) if f]
+    for function in functions:
+        with pytest.raises(ValueError, match="contains only one class: 'ham'"):
+            function(offline.snapshot([[1.0], [2.0]], ["ham", "ham"]))
+        with pytest.raises(ValueError, match="contains only one class: 'ham'"):
+            function(offline.snapshot([[1.0], [2.0]], ["ham", "spam"], sample_weight=[1, 0]))
+        with pytest.raises(ValueError, match="contains no class"):
+            function(offline.snapshot(np.empty((0, 2)), []))
+        snap = offline.snapshot([[1.0], [2.0]], ["ham", "spam"])
+        bare = replace(snap, mean=None, var=None, bin_weights=None, edges=None, rank_error=None)
+        with pytest.raises(ValueError, match=rf"{function.__name__} needs .* {score.needs}=True"):
+            function(bare)
+
+
+def test_rank_gives_ties_to_the_lower_index():
+    values = np.array([0.2, 0.5, 0.2, np.inf, 0.5])
+    assert list(scores.rank(values, larger_is_better=True)) == [4, 2, 5, 1, 3]
+    assert list(scores.rank(values, larger_is_better=False)) == [1, 3, 2, 5, 4]
+    assert scores.rank(values, larger_is_better=True).dtype == np.int64

@@ -46,7 +46,7 @@ def _per_feature(needs: Needs) -> Callable[[ScoreFunction], ScoreFunction]:
                     f"{kernel.__name__} needs {needs}, which this snapshot does not have: "
                     f"build the bank with {needs}=True"
                 )
-            present = snap.classes[snap.class_weight > 0]
+            present = snap.classes[snap.class_weight > 0].tolist()
             if len(present) < 2:
                 found = f"only one class: {present[0]!r}" if len(present) else "no class"
                 raise ValueError(
