@@ -2,8 +2,13 @@
 
 #include "driftsieve/version.hpp"
 
-namespace nb = nanobind;
+namespace driftsieve::bind {
+void register_bank(nanobind::module_&);
+void register_validate(nanobind::module_&);
+}  // namespace driftsieve::bind
 
 NB_MODULE(_core, m) {
     m.attr("version") = driftsieve::version;
+    driftsieve::bind::register_validate(m);
+    driftsieve::bind::register_bank(m);
 }

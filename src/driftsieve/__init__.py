@@ -2,6 +2,11 @@
 
 from importlib.metadata import version
 
+from driftsieve import offline, scores
+from driftsieve.bank import Bank
+from driftsieve.batch import Batch
+from driftsieve.snapshot import Snapshot
+
 __version__ = version("driftsieve")
 
-__all__ = ["__version__"]
+__all__ = ["Bank", "Batch", "Snapshot", "__version__", "offline", "scores"]

@@ -1,1 +1,92 @@
+import enum
+from typing import Annotated, overload
+
+import numpy
+from numpy.typing import NDArray
+
+
 version: str = '0.1.0'
+
+@overload
+def find_bad_value(X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], allow_nan: bool) -> tuple[int, int] | None: ...
+
+@overload
+def find_bad_value(X: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], allow_nan: bool) -> tuple[int, int] | None:
+    """
+    Row and column of the first value that is infinite (or NaN, unless allowed).
+    """
+
+class Clock(enum.Enum):
+    sample = 0
+
+    batch = 1
+
+    time = 2
+
+class Bank:
+    def __init__(self, epsilon: float, moments: bool, quantiles: bool, ignore_missing: bool, clock: Clock, half_life: float) -> None: ...
+
+    @overload
+    def update_dense(self, X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, times: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, n_threads: int) -> None: ...
+
+    @overload
+    def update_dense(self, X: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], classes: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, times: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, n_threads: int) -> None: ...
+
+    @overload
+    def update_csr(self, data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_cols: int, classes: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, times: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, n_threads: int) -> None: ...
+
+    @overload
+    def update_csr(self, data: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_cols: int, classes: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, times: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, n_threads: int) -> None: ...
+
+    @overload
+    def update_csr(self, data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_cols: int, classes: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, times: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, n_threads: int) -> None: ...
+
+    @overload
+    def update_csr(self, data: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_cols: int, classes: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, times: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_classes: int, n_threads: int) -> None: ...
+
+    def merge(self, other: Bank, class_map: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_classes: int, n_features: int, start: float, n_threads: int) -> None: ...
+
+    def freeze(self, begin: int, n_features: int, n_bins: int, class_place: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> tuple[NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None]: ...
+
+    def totals(self) -> list[tuple[float, float, int]]: ...
+
+    def to_bytes(self) -> bytes: ...
+
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Bank: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def moments(self) -> bool: ...
+
+    @property
+    def quantiles(self) -> bool: ...
+
+    @property
+    def ignore_missing(self) -> bool: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def half_life(self) -> float: ...
+
+    @property
+    def n_features(self) -> int: ...
+
+    @property
+    def n_classes(self) -> int: ...
+
+    @property
+    def ticks(self) -> int: ...
+
+    @property
+    def now(self) -> float: ...
+
+    @property
+    def is_sparse(self) -> bool: ...

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from driftsieve import _core
+
 Missing = Literal["error", "ignore"]
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
 
@@ -73,7 +75,7 @@ class Batch:
         matrix = _csr(X) if sparse.issparse(X) else _dense(X)
         n_rows, n_features = matrix.shape
         names = None if feature_names is None else _names(feature_names, n_features)
-        _check_finite(matrix, names, allow_nan=missing == "ignore")
+        check_finite(matrix, names, allow_nan=missing == "ignore")
         labels = _labels(y)
         weight = None if sample_weight is None else _column(sample_weight, "sample_weight")
         clock = None if t is None else _column(t, "t")
@@ -166,15 +168,16 @@ def _names(names: Sequence[str], n_features: int) -> tuple[str, ...]:
     return result
 
 
-def _check_finite(matrix: Matrix, names: tuple[str, ...] | None, *, allow_nan: bool) -> None:
+def check_finite(matrix: Matrix, names: tuple[str, ...] | None, *, allow_nan: bool) -> None:
+    """Raise for the first infinity, or NaN unless allowed, naming where it is."""
     if isinstance(matrix, np.ndarray):
-        bad = _first_bad_value(matrix, allow_nan)
+        bad = _core.find_bad_value(matrix, allow_nan)
         if bad is None:
             return
         row, column = bad
         value = float(matrix[row, column])
     else:
-        bad = _first_bad_value(matrix.data.reshape(1, -1), allow_nan)
+        bad = _core.find_bad_value(matrix.data.reshape(1, -1), allow_nan)
         if bad is None:
             return
         entry = bad[1]
@@ -187,15 +190,6 @@ def _check_finite(matrix: Matrix, names: tuple[str, ...] | None, *, allow_nan: b
             f'Input X contains NaN at {where}. Pass missing="ignore" to leave missing values out.'
         )
     raise ValueError(f"Input X contains infinity: {value} at {where}.")
-
-
-def _first_bad_value(matrix: NDArray[Any], allow_nan: bool) -> tuple[int, int] | None:
-    """Row and column of the first infinity (or NaN, unless allowed) in row-major order."""
-    bad = np.isinf(matrix) if allow_nan else ~np.isfinite(matrix)
-    if not bad.any():
-        return None
-    row, column = np.unravel_index(int(bad.argmax()), bad.shape)
-    return int(row), int(column)
 
 
 def _column(values: ArrayLike, what: str) -> NDArray[np.float64]:

@@ -1,0 +1,193 @@
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "driftsieve/archive.hpp"
+#include "driftsieve/bank.hpp"
+
+namespace driftsieve::bind {
+namespace {
+
+// A bank is used from one thread at a time. The GIL is released while it works, so that other
+// threads go on; a second thread that comes to the same bank meanwhile is turned away.
+class SharedBank {
+  public:
+    explicit SharedBank(Bank bank) : bank_(std::move(bank)) {}
+
+    template <class Work>
+    decltype(auto) use(const Work& work) {
+        if (busy_.exchange(true))
+            throw std::runtime_error(
+                "this bank is in use by another thread; give each thread its own bank and merge "
+                "them, or lock around the calls");
+        struct Release {
+            std::atomic<bool>& busy;
+            ~Release() { busy = false; }
+        } release{busy_};
+        nb::gil_scoped_release no_gil;
+        return work(bank_);
+    }
+
+    const Bank& peek() const { return bank_; }
+
+  private:
+    Bank bank_;
+    std::atomic<bool> busy_{false};
+};
+
+template <class T>
+void update_dense(SharedBank& shared, const Matrix<T>& X, const Vector<std::uint32_t>& classes,
+                  const std::optional<Vector<double>>& weights,
+                  const std::optional<Vector<double>>& times, std::size_t n_classes,
+                  unsigned n_threads) {
+    shared.use([&](Bank& bank) {
+        bank.update(view(X), row_info(classes, weights, times), n_classes, n_threads);
+    });
+}
+
+template <class T, class Index>
+void update_csr(SharedBank& shared, const Vector<T>& data, const Vector<Index>& indices,
+                const Vector<Index>& indptr, std::size_t n_cols,
+                const Vector<std::uint32_t>& classes, const std::optional<Vector<double>>& weights,
+                const std::optional<Vector<double>>& times, std::size_t n_classes,
+                unsigned n_threads) {
+    const CsrView<T, Index> matrix{data.data(), indices.data(), indptr.data(), indptr.shape(0) - 1,
+                                   n_cols};
+    shared.use([&](Bank& bank) {
+        bank.update(matrix, row_info(classes, weights, times), n_classes, n_threads);
+    });
+}
+
+using MaybeArray = std::optional<Doubles>;
+using FrozenArrays =
+    std::tuple<MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray>;
+
+// weight, mean, variance, bins, edges, rank_error: None for what the bank does not keep
+FrozenArrays freeze(SharedBank& shared, std::size_t begin, std::size_t n_features,
+                    std::size_t n_bins, const Vector<std::uint32_t>& class_place,
+                    unsigned n_threads) {
+    const Config& config = shared.peek().config();
+    const std::size_t n_classes = shared.peek().n_classes();
+    SnapshotArrays out;
+    out.class_place = view(class_place);
+    out.n_bins = n_bins;
+    out.n_features = n_features;
+    const auto make = [](bool wanted, double*& data, std::initializer_list<std::size_t> shape) {
+        if (!wanted) return MaybeArray{};
+        MaybeArray array = new_array(shape);
+        data = array->data();
+        return array;
+    };
+    FrozenArrays arrays{
+        make(config.ignore_missing, out.weight, {n_classes, n_features}),
+        make(config.moments, out.mean, {n_classes, n_features}),
+        make(config.moments, out.variance, {n_classes, n_features}),
+        make(config.quantiles, out.bins, {n_features, n_bins, n_classes}),
+        make(config.quantiles, out.edges, {n_features, n_bins - 1}),
+        make(config.quantiles, out.rank_error, {n_features}),
+    };
+    shared.use([&](const Bank& bank) { bank.freeze(begin, out, n_threads); });
+    return arrays;
+}
+
+std::vector<std::tuple<double, double, std::uint64_t>> totals(SharedBank& shared) {
+    std::vector<std::tuple<double, double, std::uint64_t>> result;
+    for (const ClassTotal& total : shared.use([](const Bank& bank) { return bank.totals(); }))
+        result.emplace_back(total.weight, total.weight_squared, total.rows);
+    return result;
+}
+
+void merge(SharedBank& shared, SharedBank& other, const Vector<std::uint32_t>& class_map,
+           const Vector<std::uint64_t>& target, std::size_t n_classes, std::size_t n_features,
+           double start, unsigned n_threads) {
+    Bank copy = other.use([](const Bank& bank) { return bank; });
+    const std::vector<std::size_t> columns(target.data(), target.data() + target.shape(0));
+    shared.use([&](Bank& bank) {
+        bank.merge(std::move(copy), view(class_map), columns, n_classes, n_features, start,
+                   n_threads);
+    });
+}
+
+nb::bytes to_bytes(SharedBank& shared) {
+    Writer writer;
+    shared.use([&](Bank& bank) { bank.archive(writer); });
+    return nb::bytes(writer.bytes.data(), writer.bytes.size());
+}
+
+SharedBank* from_bytes(const nb::bytes& bytes) {
+    Bank bank;
+    Reader reader({static_cast<const std::byte*>(bytes.data()), bytes.size()});
+    bank.archive(reader);
+    reader.expect_end();
+    return new SharedBank(std::move(bank));  // Python takes it
+}
+
+}  // namespace
+
+void register_bank(nb::module_& m) {
+    nb::enum_<Clock>(m, "Clock")
+        .value("sample", Clock::sample)
+        .value("batch", Clock::batch)
+        .value("time", Clock::time);
+
+    nb::class_<SharedBank> bank(m, "Bank");
+    bank.def(
+        "__init__",
+        [](SharedBank* self, double epsilon, bool moments, bool quantiles, bool ignore_missing,
+           Clock clock, double half_life) {
+            new (self) SharedBank(
+                Bank(Config{epsilon, moments, quantiles, ignore_missing}, clock, half_life));
+        },
+        nb::arg("epsilon"), nb::arg("moments"), nb::arg("quantiles"), nb::arg("ignore_missing"),
+        nb::arg("clock"), nb::arg("half_life"));
+
+    const auto dense = [&](auto update) {
+        bank.def("update_dense", update, nb::arg("X").noconvert(), nb::arg("classes").noconvert(),
+                 nb::arg("weights").noconvert().none(), nb::arg("times").noconvert().none(),
+                 nb::arg("n_classes"), nb::arg("n_threads"));
+    };
+    dense(&update_dense<double>);
+    dense(&update_dense<float>);
+    const auto csr = [&](auto update) {
+        bank.def("update_csr", update, nb::arg("data").noconvert(), nb::arg("indices").noconvert(),
+                 nb::arg("indptr").noconvert(), nb::arg("n_cols"), nb::arg("classes").noconvert(),
+                 nb::arg("weights").noconvert().none(), nb::arg("times").noconvert().none(),
+                 nb::arg("n_classes"), nb::arg("n_threads"));
+    };
+    csr(&update_csr<double, std::int32_t>);
+    csr(&update_csr<double, std::int64_t>);
+    csr(&update_csr<float, std::int32_t>);
+    csr(&update_csr<float, std::int64_t>);
+
+    bank.def("merge", &merge, nb::arg("other"), nb::arg("class_map").noconvert(),
+             nb::arg("target").noconvert(), nb::arg("n_classes"), nb::arg("n_features"),
+             nb::arg("start"), nb::arg("n_threads"));
+    bank.def("freeze", &freeze, nb::arg("begin"), nb::arg("n_features"), nb::arg("n_bins"),
+             nb::arg("class_place").noconvert(), nb::arg("n_threads"));
+    bank.def("totals", &totals);
+    bank.def("to_bytes", &to_bytes);
+    bank.def_static("from_bytes", &from_bytes, nb::arg("bytes"));
+    const auto property = [&](const char* name, auto getter) {
+        bank.def_prop_ro(name,
+                         [getter](const SharedBank& shared) { return getter(shared.peek()); });
+    };
+    property("nbytes", [](const Bank& b) { return b.nbytes(); });
+    property("epsilon", [](const Bank& b) { return b.config().epsilon; });
+    property("moments", [](const Bank& b) { return b.config().moments; });
+    property("quantiles", [](const Bank& b) { return b.config().quantiles; });
+    property("ignore_missing", [](const Bank& b) { return b.config().ignore_missing; });
+    property("clock", [](const Bank& b) { return b.clock(); });
+    property("half_life", [](const Bank& b) { return b.half_life(); });
+    property("n_features", [](const Bank& b) { return b.n_features(); });
+    property("n_classes", [](const Bank& b) { return b.n_classes(); });
+    property("ticks", [](const Bank& b) { return b.ticks(); });
+    property("now", [](const Bank& b) { return b.now(); });
+    property("is_sparse", [](const Bank& b) { return b.is_sparse(); });
+}
+
+}  // namespace driftsieve::bind

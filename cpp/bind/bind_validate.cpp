@@ -1,0 +1,22 @@
+#include "arrays.hpp"
+#include "driftsieve/validate.hpp"
+
+namespace driftsieve::bind {
+
+void register_validate(nb::module_& m) {
+    const auto dense = [&](auto find) {
+        m.def("find_bad_value", find, nb::arg("X").noconvert(), nb::arg("allow_nan"),
+              "Row and column of the first value that is infinite (or NaN, unless allowed).");
+    };
+    // no GIL needed: the arrays are kept alive by the arguments
+    dense([](const Matrix<double>& X, bool allow_nan) {
+        nb::gil_scoped_release no_gil;
+        return find_bad_value(view(X), allow_nan);
+    });
+    dense([](const Matrix<float>& X, bool allow_nan) {
+        nb::gil_scoped_release no_gil;
+        return find_bad_value(view(X), allow_nan);
+    });
+}
+
+}  // namespace driftsieve::bind

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+#include "driftsieve/feature_state.hpp"
+#include "driftsieve/value_log.hpp"
+
+namespace driftsieve {
+
+// One description of every state, `archive(ar)`, serves both directions. Numbers are little-endian
+// and unpadded; a vector is its length (u64) and its items. docs/byte_format.md has the layout.
+static_assert(std::endian::native == std::endian::little, "states are stored little-endian");
+
+// Stored as they lie in memory: no padding, no pointers.
+template <class T>
+concept Plain =
+    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Entry> ||
+    std::same_as<T, Moments> || std::same_as<T, ClassTotal> || std::same_as<T, LoggedValue>;
+static_assert(sizeof(Entry) == 24 && sizeof(Moments) == 24 && sizeof(ClassTotal) == 24 &&
+              sizeof(LoggedValue) == 24);
+
+template <class Self>
+class Archive {
+  public:
+    template <class... Fields>
+    void operator()(Fields&... fields) {
+        (field(fields), ...);
+    }
+
+  private:
+    Self& self() { return static_cast<Self&>(*this); }
+
+    template <Plain T>
+    void field(T& value) {
+        self().raw(&value, sizeof(T));
+    }
+    void field(Ledger& ledger) { (*this)(ledger.totals, ledger.epoch); }
+    void field(FeatureState& state) { field(state.classes); }
+    void field(ClassState& state) {
+        (*this)(state.cls, state.missing, state.moments, state.entries);
+    }
+    template <class T>
+        requires requires(T& value, Self& ar) { value.archive(ar); }
+    void field(T& value) {
+        value.archive(self());
+    }
+    template <Plain T>
+    void field(std::vector<T>& items) {
+        self().length(items, sizeof(T));
+        self().raw(items.data(), items.size() * sizeof(T));
+    }
+    template <class T>
+        requires(!Plain<T>)
+    void field(std::vector<T>& items) {
+        // every compound item takes at least the 8 bytes of a length
+        self().length(items, 8);
+        for (T& item : items) field(item);
+    }
+};
+
+class Writer : public Archive<Writer> {
+  public:
+    std::vector<std::byte> bytes;
+
+    void raw(const void* data, std::size_t size) {
+        const auto* begin = static_cast<const std::byte*>(data);
+        bytes.insert(bytes.end(), begin, begin + size);
+    }
+    template <class T>
+    void length(std::vector<T>& items, std::size_t) {
+        const std::uint64_t n = items.size();
+        raw(&n, sizeof n);
+    }
+};
+
+// Never reads past the end and never allocates for items the bytes cannot hold.
+class Reader : public Archive<Reader> {
+  public:
+    explicit Reader(std::span<const std::byte> bytes) : rest_(bytes) {}
+
+    void raw(void* data, std::size_t size) {
+        if (size > rest_.size())
+            throw std::invalid_argument("the bytes end in the middle of a bank");
+        if (size > 0) std::memcpy(data, rest_.data(), size);
+        rest_ = rest_.subspan(size);
+    }
+    template <class T>
+    void length(std::vector<T>& items, std::size_t smallest_item) {
+        std::uint64_t n = 0;
+        raw(&n, sizeof n);
+        if (n > rest_.size() / smallest_item)
+            throw std::invalid_argument("the bytes end in the middle of a bank");
+        items.resize(n);
+    }
+    void expect_end() const {
+        if (!rest_.empty()) throw std::invalid_argument("there are bytes after the end of a bank");
+    }
+
+  private:
+    std::span<const std::byte> rest_;
+};
+
+}  // namespace driftsieve

@@ -1,0 +1,326 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "driftsieve/dense_store.hpp"
+#include "driftsieve/sparse_store.hpp"
+
+namespace driftsieve {
+
+enum class Clock : std::uint8_t { sample, batch, time };
+
+// Where freeze writes, feature after feature. Null pointers are left out.
+struct SnapshotArrays {
+    std::span<const std::uint32_t> class_place;  // where class c stands
+    std::size_t n_bins = 0;
+    std::size_t n_features = 0;
+    double* weight = nullptr;      // C x p
+    double* mean = nullptr;        // C x p
+    double* variance = nullptr;    // C x p
+    double* bins = nullptr;        // p x K x C
+    double* edges = nullptr;       // p x (K - 1)
+    double* rank_error = nullptr;  // p
+};
+
+// The state of all features: fed by batches, merged with others, read by freeze. Knows nothing of
+// labels, names or scores. Input has been validated.
+class Bank {
+  public:
+    Bank() = default;
+    Bank(const Config& config, Clock clock, double half_life)
+        : config_(config), clock_(clock), fading_(half_life) {}
+
+    const Config& config() const { return config_; }
+    Clock clock() const { return clock_; }
+    double half_life() const { return fading_.half_life(); }
+    std::size_t n_features() const { return n_features_; }
+    std::size_t n_classes() const { return n_classes_; }
+    std::uint64_t ticks() const { return ticks_; }
+    double now() const { return now_; }
+    bool is_sparse() const { return std::holds_alternative<SparseStore>(store_); }
+    bool is_dense() const { return std::holds_alternative<DenseStore>(store_); }
+
+    template <class T>
+    void update(const MatrixView<T>& matrix, RowInfo info, std::size_t n_classes,
+                unsigned n_threads) {
+        std::vector<double> times;
+        begin_update(matrix.n_rows, info, n_classes, times);
+        if (std::holds_alternative<std::monostate>(store_))
+            store_ = DenseStore(config_, matrix.n_cols);
+        widen_to(matrix.n_cols);
+        if (auto* dense = std::get_if<DenseStore>(&store_)) {
+            dense->update(matrix, info, n_classes_, fading_, n_threads);
+            return;
+        }
+        auto& sparse = std::get<SparseStore>(store_);
+        for (std::size_t i = 0; i < matrix.n_rows; ++i)
+            add_row(sparse, info, i, n_threads, [&](const auto& push) {
+                for (std::size_t j = 0; j < matrix.n_cols; ++j)
+                    push(j, static_cast<double>(matrix.at(i, j)));
+            });
+    }
+
+    template <class T, class Index>
+    void update(const CsrView<T, Index>& matrix, RowInfo info, std::size_t n_classes,
+                unsigned n_threads) {
+        std::vector<double> times;
+        begin_update(matrix.n_rows, info, n_classes, times);
+        if (std::holds_alternative<std::monostate>(store_))
+            store_ = SparseStore(config_, matrix.n_cols);
+        widen_to(matrix.n_cols);
+        if (auto* dense = std::get_if<DenseStore>(&store_)) {
+            update_densified(*dense, matrix, info, n_threads);
+            return;
+        }
+        auto& sparse = std::get<SparseStore>(store_);
+        for (std::size_t i = 0; i < matrix.n_rows; ++i)
+            add_row(sparse, info, i, n_threads, [&](const auto& push) {
+                for (Index k = matrix.indptr[i]; k < matrix.indptr[i + 1]; ++k)
+                    push(static_cast<std::size_t>(matrix.indices[k]),
+                         static_cast<double>(matrix.data[k]));
+            });
+    }
+
+    // `other` saw other rows of the stream, its clock reading `start` less. Its class c is our
+    // class_map[c], its feature j our target[j]; there are n_classes and n_features with it.
+    void merge(Bank other, std::span<const std::uint32_t> class_map,
+               std::span<const std::size_t> target, std::size_t n_classes, std::size_t n_features,
+               double start, unsigned n_threads) {
+        n_classes_ = std::max(n_classes_, n_classes);
+        if (other.ticks_ > 0) {
+            const double their_ticks = static_cast<double>(other.ticks_) + start;
+            ticks_ = std::max(ticks_, static_cast<std::uint64_t>(std::max(0.0, their_ticks)));
+            now_ = std::max(now_, other.now_ + start);
+        }
+        if (std::holds_alternative<std::monostate>(other.store_)) return;
+        if (start != 0.0) other.shift_clock(start, n_threads);
+        if (std::holds_alternative<std::monostate>(store_)) {
+            if (other.is_sparse())
+                store_ = SparseStore(config_, n_features);
+            else
+                store_ = DenseStore(config_, n_features);
+            n_features_ = n_features;
+        }
+        if (is_sparse() && other.is_sparse()) {
+            widen_to(n_features);
+            std::get<SparseStore>(store_).merge(std::move(std::get<SparseStore>(other.store_)),
+                                                target, class_map, n_classes_, n_threads);
+            return;
+        }
+        // a sparse and a dense state meet as dense ones, the zeros written out
+        make_dense(n_threads);
+        other.make_dense(n_threads);
+        widen_to(n_features);
+        auto& theirs = std::get<DenseStore>(other.store_);
+        bool in_place = target.size() == n_features;
+        for (std::size_t j = 0; j < target.size(); ++j) in_place = in_place && target[j] == j;
+        std::get<DenseStore>(store_).merge(in_place ? theirs : theirs.widened(target, n_features),
+                                           class_map, n_classes_, fading_, n_threads);
+    }
+
+    // Class totals seen from now.
+    std::vector<ClassTotal> totals() const {
+        Ledger ledger = current_ledger();
+        const double unit = 1.0 / fading_.weight(now_, ledger.epoch);
+        for (ClassTotal& total : ledger.totals) {
+            total.weight *= unit;
+            total.weight_squared *= unit * unit;
+        }
+        return ledger.totals;
+    }
+
+    // Writes features [begin, begin + out.n_features).
+    void freeze(std::size_t begin, const SnapshotArrays& out, unsigned n_threads) const {
+        const Ledger now = current_ledger();
+        const double unit = 1.0 / fading_.weight(now_, now.epoch);
+        const auto* dense = std::get_if<DenseStore>(&store_);
+        const auto* sparse = std::get_if<SparseStore>(&store_);
+        const RowBlock open = dense != nullptr ? dense->open_block(now, fading_) : RowBlock{};
+        const std::vector<LoggedValue> log =
+            sparse != nullptr ? sparse->sorted_log() : std::vector<LoggedValue>{};
+        parallel_chunks(out.n_features, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
+            Column column;
+            BinCutter cutter;
+            Entries scratch;
+            Entries exact;
+            for (std::size_t i = lo; i < hi; ++i) {
+                if (dense != nullptr)
+                    dense->read(begin + i, now, open, column, scratch, exact);
+                else if (sparse != nullptr)
+                    sparse->read(begin + i, now, log, column, scratch, exact);
+                write(column, i, unit, cutter, out);
+            }
+        });
+    }
+
+    std::size_t nbytes() const {
+        return sizeof(Bank) +
+               std::visit(
+                   [](const auto& store) -> std::size_t {
+                       if constexpr (std::is_same_v<std::decay_t<decltype(store)>, std::monostate>)
+                           return 0;
+                       else
+                           return store.nbytes();
+                   },
+                   store_);
+    }
+
+    template <class Archive>
+    void archive(Archive& ar) {
+        double half_life = fading_.half_life();
+        std::uint8_t kind = static_cast<std::uint8_t>(store_.index());
+        std::uint64_t n_features = n_features_;
+        std::uint64_t n_classes = n_classes_;
+        ar(config_.epsilon, config_.moments, config_.quantiles, config_.ignore_missing, clock_,
+           half_life, n_features, n_classes, ticks_, now_, kind);
+        fading_ = Fading(half_life);
+        n_features_ = n_features;
+        n_classes_ = n_classes;
+        if (kind != store_.index()) {
+            if (kind == 1) store_ = DenseStore(config_, 0);
+            if (kind == 2) store_ = SparseStore(config_, 0);
+        }
+        if (auto* dense = std::get_if<DenseStore>(&store_)) dense->archive(ar);
+        if (auto* sparse = std::get_if<SparseStore>(&store_)) sparse->archive(ar);
+    }
+
+  private:
+    Config config_;
+    Clock clock_ = Clock::sample;
+    Fading fading_;
+    std::size_t n_features_ = 0;
+    std::size_t n_classes_ = 0;
+    std::uint64_t ticks_ = 0;
+    double now_ = -std::numeric_limits<double>::infinity();
+    std::variant<std::monostate, DenseStore, SparseStore> store_;
+
+    // Reads the clock for the rows that come. Throws before anything has changed.
+    void begin_update(std::size_t n_rows, RowInfo& info, std::size_t n_classes,
+                      std::vector<double>& times) {
+        double latest = static_cast<double>(ticks_);
+        if (clock_ == Clock::time) {
+            for (const double t : info.times) fading_.epoch_of(t);
+            latest = n_rows == 0 ? now_ : *std::max_element(info.times.begin(), info.times.end());
+        } else if (fading_.fades()) {
+            times.resize(n_rows);
+            for (std::size_t i = 0; i < n_rows; ++i)
+                times[i] = static_cast<double>(ticks_ + (clock_ == Clock::sample ? i : 0));
+            info.times = times;
+        }
+        if (!fading_.fades()) info.times = {};
+        if (clock_ == Clock::sample) latest += static_cast<double>(n_rows) - 1.0;
+        ticks_ += clock_ == Clock::batch ? 1 : n_rows;
+        now_ = std::max(now_, latest);
+        n_classes_ = std::max(n_classes_, n_classes);
+    }
+
+    void widen_to(std::size_t n_features) {
+        if (auto* sparse = std::get_if<SparseStore>(&store_)) {
+            if (n_features > sparse->n_features()) sparse->grow(n_features);
+        } else if (auto* dense = std::get_if<DenseStore>(&store_)) {
+            if (n_features > dense->n_features()) {
+                std::vector<std::size_t> same(dense->n_features());
+                for (std::size_t j = 0; j < same.size(); ++j) same[j] = j;
+                *dense = dense->widened(same, n_features);
+            }
+        }
+        n_features_ = std::max(n_features_, n_features);
+    }
+
+    template <class Visit>
+    void add_row(SparseStore& sparse, const RowInfo& info, std::size_t i, unsigned n_threads,
+                 const Visit& visit) {
+        sparse.add_row(info.classes[i], info.weights.empty() ? 1.0 : info.weights[i],
+                       info.times.empty() ? 0.0 : info.times[i], fading_, n_threads, visit);
+    }
+
+    // Sparse rows for a dense state: written out a few at a time.
+    template <class T, class Index>
+    void update_densified(DenseStore& dense, const CsrView<T, Index>& matrix, const RowInfo& info,
+                          unsigned n_threads) {
+        constexpr std::size_t kRows = 256;
+        const std::size_t width = n_features_;
+        std::vector<double> rows;
+        for (std::size_t i = 0; i < matrix.n_rows; i += kRows) {
+            const std::size_t count = std::min(kRows, matrix.n_rows - i);
+            rows.assign(count * width, 0.0);
+            for (std::size_t r = 0; r < count; ++r)
+                for (Index k = matrix.indptr[i + r]; k < matrix.indptr[i + r + 1]; ++k)
+                    rows[r * width + static_cast<std::size_t>(matrix.indices[k])] =
+                        static_cast<double>(matrix.data[k]);
+            dense.update(MatrixView<double>{rows.data(), static_cast<std::ptrdiff_t>(width), 1,
+                                            count, width},
+                         info.part(i, count), n_classes_, fading_, n_threads);
+        }
+    }
+
+    Ledger current_ledger() const {
+        if (const auto* dense = std::get_if<DenseStore>(&store_))
+            return dense->ledger(n_classes_, fading_);
+        if (const auto* sparse = std::get_if<SparseStore>(&store_))
+            return sparse->ledger(n_classes_);
+        Ledger none;
+        none.totals.resize(n_classes_);
+        return none;
+    }
+
+    void shift_clock(double ticks, unsigned n_threads) {
+        if (auto* dense = std::get_if<DenseStore>(&store_)) dense->shift_clock(ticks, fading_);
+        if (auto* sparse = std::get_if<SparseStore>(&store_))
+            sparse->shift_clock(ticks, fading_, n_threads);
+    }
+
+    void make_dense(unsigned n_threads) {
+        const auto* sparse = std::get_if<SparseStore>(&store_);
+        if (sparse == nullptr) return;
+        const Ledger now = current_ledger();
+        const std::vector<LoggedValue> log = sparse->sorted_log();
+        std::vector<FeatureState> features(n_features_);
+        parallel_chunks(n_features_, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
+            Column column;
+            Entries scratch;
+            Entries exact;
+            for (std::size_t j = lo; j < hi; ++j) {
+                sparse->read(j, now, log, column, scratch, exact);
+                for (std::uint32_t c = 0; c < n_classes_; ++c) {
+                    if (now.totals[c].rows == 0) continue;
+                    ClassState& state = features[j].of(c);
+                    state.missing = column.missing[c];
+                    state.moments = column.moments[c];
+                    state.entries = std::move(column.entries[c]);
+                }
+            }
+        });
+        DenseStore dense(config_, 0);
+        dense.adopt(std::move(features), now);
+        store_ = std::move(dense);
+    }
+
+    void write(const Column& column, std::size_t i, double unit, BinCutter& cutter,
+               const SnapshotArrays& out) const {
+        for (std::size_t c = 0; c < n_classes_; ++c) {
+            const Moments& moments = column.moments[c];
+            const std::size_t at = out.class_place[c] * out.n_features + i;
+            if (out.weight != nullptr)
+                out.weight[at] = (config_.moments ? moments.weight : column.weight(c)) * unit;
+            if (out.mean != nullptr) out.mean[at] = moments.mean;
+            if (out.variance != nullptr)
+                out.variance[at] = moments.weight > 0.0 ? moments.m2 / moments.weight : 0.0;
+        }
+        if (out.bins == nullptr) return;
+        cutter.cut(column, out.class_place, out.n_bins, unit, out.edges + i * (out.n_bins - 1),
+                   out.bins + i * out.n_bins * n_classes_);
+        out.rank_error[i] = column.rank_error() * unit;
+    }
+};
+
+}  // namespace driftsieve

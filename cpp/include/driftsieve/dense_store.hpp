@@ -1,0 +1,260 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "driftsieve/column.hpp"
+#include "driftsieve/parallel.hpp"
+#include "driftsieve/row_block.hpp"
+
+namespace driftsieve {
+
+// Features that are present in every row. Rows are gathered in blocks of a fixed number of rows
+// and a block is summed up at once, column by column. Blocks are cut by row count alone, never at
+// the edge of a batch, so any split of the same rows into batches gives the same bits; a batch that
+// holds whole blocks has them read where they lie.
+class DenseStore {
+  public:
+    DenseStore() = default;
+    DenseStore(const Config& config, std::size_t n_features)
+        : config_(config), features_(n_features) {}
+
+    std::size_t n_features() const { return features_.size(); }
+    std::size_t open_rows() const { return open_classes_.size(); }
+
+    template <class T>
+    void update(const MatrixView<T>& matrix, const RowInfo& info, std::size_t n_classes,
+                const Fading& fading, unsigned n_threads) {
+        const std::size_t block_rows = rows_per_block();
+        for (std::size_t i = 0; i < matrix.n_rows;) {
+            const std::size_t count = std::min(matrix.n_rows - i, block_rows - open_rows());
+            const MatrixView<T> part = matrix.rows(i, count);
+            if (count == block_rows) {
+                consume(part, info.part(i, count), n_classes, fading, n_threads);
+            } else {
+                append(part, info.part(i, count));
+                if (open_rows() == block_rows) close_block(n_classes, fading, n_threads);
+            }
+            i += count;
+        }
+    }
+
+    // `other` saw other rows of the same features: joins its finished blocks to ours, then takes
+    // in its open rows as if they had just come.
+    void merge(const DenseStore& other, std::span<const std::uint32_t> class_map,
+               std::size_t n_classes, const Fading& fading, unsigned n_threads) {
+        if (!other.ledger_.empty()) {
+            const double ours = ledger_.advance(other.ledger_.epoch);
+            const double theirs = Fading::rebase_factor(ledger_.epoch - other.ledger_.epoch);
+            ledger_.add(other.ledger_, class_map, n_classes, theirs);
+            for_each_feature(n_threads, [&](std::size_t j, Entries& scratch) {
+                features_[j].scale(ours);
+                FeatureState state = other.features_[j];
+                state.scale(theirs);
+                features_[j].merge(state, class_map, ledger_.totals, config_, scratch);
+            });
+        }
+        std::vector<std::uint32_t> classes;
+        classes.reserve(other.open_rows());
+        for (const std::uint32_t cls : other.open_classes_) classes.push_back(class_map[cls]);
+        update(other.open_view(), RowInfo{classes, other.open_weights_, other.open_times_},
+               n_classes, fading, n_threads);
+    }
+
+    // The same rows with column j moved to target[j] of a wider matrix whose other columns are 0.
+    DenseStore widened(std::span<const std::size_t> target, std::size_t n_features) const {
+        DenseStore wide(config_, n_features);
+        wide.ledger_ = ledger_;
+        wide.open_classes_ = open_classes_;
+        wide.open_weights_ = open_weights_;
+        wide.open_times_ = open_times_;
+        std::vector<bool> taken(n_features, false);
+        wide.open_values_.assign(open_rows() * n_features, 0.0);
+        for (std::size_t j = 0; j < target.size(); ++j) {
+            taken[target[j]] = true;
+            wide.features_[target[j]] = features_[j];
+            for (std::size_t i = 0; i < open_rows(); ++i)
+                wide.open_values_[i * n_features + target[j]] = open_values_[i * target.size() + j];
+        }
+        for (std::size_t j = 0; j < n_features; ++j) {
+            if (taken[j]) continue;
+            for (std::uint32_t c = 0; c < ledger_.totals.size(); ++c) {
+                const double weight = ledger_.totals[c].weight;
+                if (weight == 0.0) continue;
+                ClassState& state = wide.features_[j].of(c);
+                if (config_.moments) state.moments = {weight, 0.0, 0.0};
+                if (config_.quantiles) state.entries = {{0.0, weight, 0.0}};
+            }
+        }
+        return wide;
+    }
+
+    // All rows as if their clock had read `ticks` more.
+    void shift_clock(double ticks, const Fading& fading) {
+        for (double& t : open_times_) t += ticks;
+        if (ledger_.empty()) return;
+        const double factor = ledger_.shift(ticks, fading);
+        for (FeatureState& feature : features_) feature.scale(factor);
+    }
+
+    // Open rows included. Everything else that reads also takes this ledger, so that the work of
+    // weighing the open rows is done once.
+    Ledger ledger(std::size_t n_classes, const Fading& fading) const {
+        Ledger result = ledger_;
+        result.totals.resize(n_classes);
+        if (open_rows() == 0) return result;
+        result.advance(latest_epoch(open_info(), fading));
+        open_block(result, fading).add_to(result);
+        return result;
+    }
+
+    RowBlock open_block(const Ledger& now, const Fading& fading) const {
+        return RowBlock::of(open_info(), now.totals.size(), fading, now.epoch);
+    }
+
+    // One feature with the open rows, at the epoch of `now`.
+    void read(std::size_t j, const Ledger& now, const RowBlock& open, Column& column,
+              Entries& scratch, Entries& exact) const {
+        column.reset(now.totals.size());
+        column.load(features_[j],
+                    ledger_.empty() ? 1.0 : Fading::rebase_factor(now.epoch - ledger_.epoch));
+        if (open_rows() == 0) return;
+        std::vector<double> values(open_rows());
+        for (std::size_t k = 0; k < values.size(); ++k)
+            values[k] = open_values_[open.order[k] * n_features() + j];
+        for (std::size_t c = 0; c + 1 < open.begin.size(); ++c) {
+            const Segment segment(values.data(), open, c, config_.ignore_missing);
+            column.missing[c] += segment.missing();
+            exact.clear();
+            if (config_.quantiles) segment.summarise(exact);
+            column.add(c, config_.moments ? segment.moments() : Moments{}, exact, scratch);
+        }
+    }
+
+    std::size_t nbytes() const {
+        std::size_t bytes = features_.capacity() * sizeof(FeatureState) +
+                            open_values_.capacity() * sizeof(double) +
+                            open_classes_.capacity() * sizeof(std::uint32_t) +
+                            (open_weights_.capacity() + open_times_.capacity()) * sizeof(double);
+        for (const FeatureState& feature : features_) bytes += feature.nbytes();
+        return bytes;
+    }
+
+    // Rows a block holds: a few times what a class summary holds, so that merging stays minor.
+    std::size_t rows_per_block() const {
+        if (!config_.quantiles) return 256;
+        return std::max<std::size_t>(
+            256, std::bit_ceil(static_cast<std::size_t>(4.0 / config_.epsilon)));
+    }
+
+    template <class Archive>
+    void archive(Archive& ar) {
+        ar(ledger_, features_, open_values_, open_classes_, open_weights_, open_times_);
+    }
+
+    // Used when a sparse store turns dense.
+    void adopt(std::vector<FeatureState> features, Ledger ledger) {
+        features_ = std::move(features);
+        ledger_ = std::move(ledger);
+    }
+
+  private:
+    static constexpr std::size_t kStrip =
+        8;  // columns gathered together: one cache line of doubles
+
+    Config config_;
+    Ledger ledger_;  // finished blocks only
+    std::vector<FeatureState> features_;
+    // the block being filled: rows x features, and what comes with each row
+    std::vector<double> open_values_;
+    std::vector<std::uint32_t> open_classes_;
+    std::vector<double> open_weights_;  // empty: all 1
+    std::vector<double> open_times_;    // empty where nothing fades
+
+    MatrixView<double> open_view() const {
+        return {open_values_.data(), static_cast<std::ptrdiff_t>(n_features()), 1, open_rows(),
+                n_features()};
+    }
+    RowInfo open_info() const { return {open_classes_, open_weights_, open_times_}; }
+
+    static std::int64_t latest_epoch(const RowInfo& info, const Fading& fading) {
+        if (info.times.empty()) return 0;
+        return fading.epoch_of(*std::max_element(info.times.begin(), info.times.end()));
+    }
+
+    template <class Work>
+    void for_each_feature(unsigned n_threads, const Work& work) {
+        parallel_chunks(n_features(), kStrip, n_threads, [&](std::size_t lo, std::size_t hi) {
+            Entries scratch;
+            for (std::size_t j = lo; j < hi; ++j) work(j, scratch);
+        });
+    }
+
+    template <class T>
+    void append(const MatrixView<T>& part, const RowInfo& info) {
+        if (!info.weights.empty() && open_weights_.empty()) open_weights_.assign(open_rows(), 1.0);
+        const std::size_t old_rows = open_rows();
+        open_classes_.insert(open_classes_.end(), info.classes.begin(), info.classes.end());
+        open_times_.insert(open_times_.end(), info.times.begin(), info.times.end());
+        if (!info.weights.empty())
+            open_weights_.insert(open_weights_.end(), info.weights.begin(), info.weights.end());
+        else if (!open_weights_.empty())
+            open_weights_.resize(open_rows(), 1.0);
+        open_values_.resize(open_rows() * n_features());
+        double* write = open_values_.data() + old_rows * n_features();
+        for (std::size_t i = 0; i < part.n_rows; ++i)
+            for (std::size_t j = 0; j < n_features(); ++j)
+                *write++ = static_cast<double>(part.at(i, j));
+    }
+
+    void close_block(std::size_t n_classes, const Fading& fading, unsigned n_threads) {
+        consume(open_view(), open_info(), n_classes, fading, n_threads);
+        open_values_.clear();
+        open_classes_.clear();
+        open_weights_.clear();
+        open_times_.clear();
+    }
+
+    template <class T>
+    void consume(const MatrixView<T>& matrix, const RowInfo& info, std::size_t n_classes,
+                 const Fading& fading, unsigned n_threads) {
+        const double factor = ledger_.advance(latest_epoch(info, fading));
+        const RowBlock block = RowBlock::of(info, n_classes, fading, ledger_.epoch);
+        block.add_to(ledger_);
+        parallel_chunks(n_features(), kStrip, n_threads, [&](std::size_t lo, std::size_t hi) {
+            Entries scratch;
+            Entries exact;
+            std::vector<double> strip(kStrip * matrix.n_rows);
+            for (std::size_t k = 0; k < matrix.n_rows; ++k)
+                for (std::size_t j = lo; j < hi; ++j)
+                    strip[(j - lo) * matrix.n_rows + k] =
+                        static_cast<double>(matrix.at(block.order[k], j));
+            for (std::size_t j = lo; j < hi; ++j) {
+                features_[j].scale(factor);
+                absorb(features_[j], strip.data() + (j - lo) * matrix.n_rows, block, exact,
+                       scratch);
+            }
+        });
+    }
+
+    void absorb(FeatureState& feature, double* values, const RowBlock& block, Entries& exact,
+                Entries& scratch) const {
+        for (std::uint32_t c = 0; c + 1 < block.begin.size(); ++c) {
+            if (block.begin[c] == block.begin[c + 1]) continue;
+            const Segment segment(values, block, c, config_.ignore_missing);
+            ClassState& state = feature.of(c);
+            state.missing += segment.missing();
+            if (config_.moments) state.moments.merge(segment.moments());
+            if (!config_.quantiles || segment.size() == 0) continue;
+            segment.summarise(exact);
+            // rows whose value is missing lend no rank error
+            state.absorb(exact, ledger_.totals[c].weight - state.missing, config_, scratch);
+        }
+    }
+};
+
+}  // namespace driftsieve

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace driftsieve {
+
+// Calls work(begin, end) for consecutive chunks of [0, n). Which thread takes which chunk never
+// matters: chunks write to disjoint features. The first exception is thrown again here.
+template <class Work>
+void parallel_chunks(std::size_t n, std::size_t chunk, unsigned n_threads, const Work& work) {
+    const std::size_t n_chunks = (n + chunk - 1) / chunk;
+    std::atomic<std::size_t> next{0};
+    std::exception_ptr failure;
+    std::mutex failure_lock;
+    const auto drain = [&] {
+        try {
+            for (std::size_t k; (k = next.fetch_add(1)) < n_chunks;)
+                work(k * chunk, std::min(n, (k + 1) * chunk));
+        } catch (...) {
+            const std::lock_guard<std::mutex> guard(failure_lock);
+            if (!failure) failure = std::current_exception();
+        }
+    };
+    std::vector<std::jthread> helpers;
+    for (unsigned i = 1; i < n_threads && i < n_chunks; ++i) helpers.emplace_back(drain);
+    drain();
+    helpers.clear();  // joins
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace driftsieve

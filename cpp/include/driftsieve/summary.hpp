@@ -1,0 +1,100 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace driftsieve {
+
+// One mini-bin of a quantile summary: `weight` is mass with values <= value that stands in no
+// earlier mini-bin; `hidden` bounds how much mass with values < value stands in no earlier one.
+//
+// Write A_i for the weight of the first i entries and R-(v) for the true weight of {x < v}. Then
+//     A_{i-1} <= R-(value_i) <= A_{i-1} + hidden_i,
+// so between value_{i-1} and value_i the true rank exceeds the running sum A_{i-1} by at most
+// hidden_i, and from the last value on it is exact. The largest `hidden` is the certificate.
+// No weight is ever dropped (the paper's exact weight update), so totals are exact for ever.
+// docs/guarantees.md has the proof.
+struct Entry {
+    double value;
+    double weight;
+    double hidden;
+};
+
+using Entries = std::vector<Entry>;
+
+// MERGE: interleaves two summaries of disjoint data into `out`. An entry's hidden mass grows by
+// that of its successor in the other summary, because that is where the other side may hide mass.
+inline void merge_entries(std::span<const Entry> a, std::span<const Entry> b, Entries& out) {
+    out.resize(a.size() + b.size());
+    Entry* write = out.data();
+    std::size_t i = 0;
+    std::size_t j = 0;
+    while (i < a.size() && j < b.size()) {
+        const Entry& left = a[i];
+        const Entry& right = b[j];
+        const double hidden = left.hidden + right.hidden;
+        const bool take_left = left.value <= right.value;
+        const bool take_right = right.value <= left.value;
+        *write++ = {take_left ? left.value : right.value,
+                    (take_left ? left.weight : 0.0) + (take_right ? right.weight : 0.0), hidden};
+        i += take_left;
+        j += take_right;
+    }
+    write = std::copy(a.begin() + static_cast<std::ptrdiff_t>(i), a.end(), write);
+    write = std::copy(b.begin() + static_cast<std::ptrdiff_t>(j), b.end(), write);
+    out.resize(static_cast<std::size_t>(write - out.data()));
+}
+
+// PRUNE: joins each entry to its right neighbour while the neighbour's hidden mass stays within
+// `budget`; a joined entry hides the weight it swallowed. Never joins across zero, so that the
+// weight at, below and above zero stays exact.
+inline void prune_entries(Entries& entries, double budget) {
+    if (entries.size() < 2) return;
+    const auto sign = [](double v) { return (v > 0.0) - (v < 0.0); };
+    std::size_t write = entries.size() - 1;
+    for (std::size_t read = entries.size() - 1; read-- > 0;) {
+        const Entry candidate = entries[read];
+        Entry& keeper = entries[write];
+        if (candidate.weight + keeper.hidden <= budget &&
+            sign(candidate.value) == sign(keeper.value)) {
+            keeper.hidden += candidate.weight;
+            keeper.weight += candidate.weight;
+        } else {
+            entries[--write] = candidate;
+        }
+    }
+    entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(write));
+}
+
+inline double largest_hidden(std::span<const Entry> entries) {
+    double largest = 0.0;
+    for (const Entry& entry : entries) largest = std::max(largest, entry.hidden);
+    return largest;
+}
+
+// Sorts `entries` (all exact) by value and adds up the weights of equal values; weight 0 goes.
+inline void sort_exact_entries(Entries& entries) {
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return a.value < b.value; });
+    std::size_t size = 0;
+    for (const Entry& entry : entries) {
+        if (entry.weight == 0.0) continue;
+        if (size > 0 && entries[size - 1].value == entry.value)
+            entries[size - 1].weight += entry.weight;
+        else
+            entries[size++] = entry;
+    }
+    entries.resize(size);
+}
+
+inline void scale_entries(Entries& entries, double factor) {
+    for (Entry& entry : entries) {
+        entry.weight *= factor;
+        entry.hidden *= factor;
+    }
+    if (factor == 0.0) entries.clear();
+}
+
+}  // namespace driftsieve

@@ -1,0 +1,372 @@
+"""Bank: names, classes and clock around the compiled states of all features."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from driftsieve import _core, codec
+from driftsieve.batch import Batch, Missing, check_finite
+from driftsieve.labels import Labels
+from driftsieve.snapshot import Snapshot
+
+ClockName = Literal["sample", "batch", "time"]
+
+
+class Bank:
+    """One pass over labelled rows, in bounded memory, ready to be scored at any moment.
+
+    Guarantees, for every feature and class, with N_c the weight of the class and W the sum of them:
+
+    - ``mean`` and ``var`` are exact up to rounding; class totals are exact.
+    - The cumulative weight of class c at any value is right within ``epsilon * N_c``, so ranks are
+      right within ``epsilon * W``, whatever the order of the rows, their weights and how banks were
+      merged. A class with at most ``1 / epsilon`` distinct values, or a stream shorter than about
+      ``4 / epsilon`` rows, is exact. ``Snapshot.rank_error`` bounds what there is.
+    - The same rows split into batches in any way give the same bits (``clock="batch"`` apart,
+      where the split has a meaning), on any number of threads.
+
+    Parameters
+    ----------
+    epsilon : float
+        Largest rank error, as a share of the weight; in (0, 0.5).
+    moments, quantiles : bool
+        What to keep: moments serve T and Fisher, quantiles the other three scores.
+    alpha, half_life : float
+        How fast the past fades: a row weighs ``alpha ** age``, or half after every ``half_life``
+        of the clock. Give one of them, or neither for no fading.
+    clock : {"sample", "batch", "time"}
+        What age is counted in: rows, calls of ``update``, or the unit of the timestamps ``t``.
+    missing : {"error", "ignore"}
+        NaN is an error, or such a row does not count for that feature. Infinity is always an error.
+    n_threads : int, optional
+        Threads to use; all cores that this process may use by default.
+
+    Examples
+    --------
+    >>> import driftsieve as ds
+    >>> bank = ds.Bank().update([[0.0, 5.0], [1.0, 5.0], [0.0, 6.0], [1.0, 6.0]], [0, 1, 0, 1])
+    >>> ds.scores.mutual_info(bank.freeze()).round(3)
+    array([0.693, 0.   ])
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 0.01,
+        *,
+        moments: bool = True,
+        quantiles: bool = True,
+        alpha: float = 1.0,
+        half_life: float | None = None,
+        clock: ClockName = "sample",
+        missing: Missing = "error",
+        n_threads: int | None = None,
+    ) -> None:
+        if not 0 < epsilon < 0.5:
+            raise ValueError(f"epsilon must be between 0 and 0.5 (both excluded), got {epsilon}.")
+        if not (moments or quantiles):
+            raise ValueError("A bank must keep moments, quantiles or both; both are False.")
+        if clock not in ("sample", "batch", "time"):
+            raise ValueError(f'clock must be "sample", "batch" or "time", got {clock!r}.')
+        if missing not in ("error", "ignore"):
+            raise ValueError(f'missing must be "error" or "ignore", got {missing!r}.')
+        self.n_threads = n_threads
+        self._threads = _thread_count(n_threads)
+        self._labels = Labels()
+        self._names: tuple[str, ...] | None = None
+        self._core = _core.Bank(
+            epsilon,
+            moments,
+            quantiles,
+            missing == "ignore",
+            _core.Clock[clock],
+            _half_life(alpha, half_life),
+        )
+
+    epsilon = property(lambda self: cast("float", self._core.epsilon))
+    moments = property(lambda self: cast("bool", self._core.moments))
+    quantiles = property(lambda self: cast("bool", self._core.quantiles))
+    clock = property(lambda self: cast("ClockName", self._core.clock.name))
+    missing = property(lambda self: "ignore" if self._core.ignore_missing else "error")
+    n_features = property(lambda self: cast("int", self._core.n_features))
+
+    @property
+    def half_life(self) -> float:
+        """Infinite where nothing fades."""
+        return self._core.half_life
+
+    @property
+    def alpha(self) -> float:
+        return math.exp2(-1.0 / self.half_life)
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Labels seen so far, sorted."""
+        return self._labels.sorted()[0]
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        return self._names
+
+    @property
+    def n_rows(self) -> int:
+        return sum(rows for _, _, rows in self._core.totals())
+
+    @property
+    def now(self) -> float | None:
+        """The latest clock reading; None before any row."""
+        return self._core.now if math.isfinite(self._core.now) else None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes the state takes in memory."""
+        return self._core.nbytes
+
+    def __repr__(self) -> str:
+        return (
+            f"<driftsieve.Bank: {self.n_rows} rows, {self.n_features} features, "
+            f"{len(self._labels)} classes, epsilon={self.epsilon}, half_life={self.half_life}, "
+            f"clock={self.clock!r}>"
+        )
+
+    def update(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        t: ArrayLike | None = None,
+    ) -> Bank:
+        """Take in rows: dense or sparse, arrays or data frames, any number of them.
+
+        Bad input raises an error and leaves the bank as it was.
+        """
+        return self._take(Batch.of(X, y, sample_weight=sample_weight, t=t, missing=self.missing))
+
+    def update_batch(self, batch: Batch) -> Bank:
+        """Take in a batch, such as ``as_batches`` gives."""
+        if self.missing == "error":  # the batch may have been made with missing="ignore"
+            check_finite(batch.X, batch.feature_names, allow_nan=False)
+        return self._take(batch)
+
+    def _take(self, batch: Batch) -> Bank:
+        if self.clock == "time":
+            if batch.t is None and batch.n_rows:
+                raise ValueError('clock="time" needs the timestamps of the rows: pass t.')
+        elif batch.t is not None:
+            raise ValueError(f't is used with clock="time" only; this bank has {self.clock!r}.')
+        self._check_width(batch)
+        classes, labels = self._labels.encode(batch.y)
+        rows = (classes, batch.sample_weight, batch.t, len(labels), self._threads)
+        X = batch.X
+        if isinstance(X, np.ndarray):
+            self._core.update_dense(X, *rows)
+        else:
+            self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows)
+        self._labels = labels
+        if batch.feature_names is not None and (
+            self._names is None or len(batch.feature_names) > len(self._names)
+        ):
+            self._names = batch.feature_names
+        return self
+
+    def _check_width(self, batch: Batch) -> None:
+        """Sparse rows may be narrower (what is absent is 0) or wider (columns are added)."""
+        fresh = self.n_features == 0 and not self._core.ticks
+        free = sparse.issparse(batch.X) and self._core.is_sparse
+        if not fresh and not free and batch.n_features != self.n_features:
+            raise ValueError(
+                f"X has {batch.n_features} features, but this bank is expecting "
+                f"{self.n_features} features as input."
+            )
+        if batch.feature_names is None or fresh:
+            return
+        shared = min(batch.n_features, self.n_features)
+        if self._names is not None and batch.feature_names[:shared] != self._names[:shared]:
+            at = next(j for j in range(shared) if batch.feature_names[j] != self._names[j])
+            raise ValueError(
+                "The feature names should match those that were passed before: column "
+                f"{at} was {self._names[at]!r} and is {batch.feature_names[at]!r}."
+            )
+
+    def merge(self, other: Bank, start: float | None = None) -> Bank:
+        """Take in the rows that another bank of the same settings has seen; it is not changed.
+
+        Classes and feature names are united; a feature that one of the banks never had was 0 there.
+        With ``clock="time"`` nothing more is needed. With the other clocks and fading, ``start``
+        is the tick at which the rows of ``other`` begin.
+        """
+        if not isinstance(other, Bank):
+            raise TypeError(f"merge takes a Bank, got {type(other).__name__}.")
+        for name in ("epsilon", "clock", "half_life", "missing", "moments", "quantiles"):
+            ours, theirs = getattr(self, name), getattr(other, name)
+            if ours != theirs:
+                raise ValueError(
+                    f"Only banks with the same settings merge: {name} is {ours!r} here and "
+                    f"{theirs!r} in the other bank."
+                )
+        start = self._start(start)
+        names, target, n_features = self._united_features(other)
+        class_map, labels = self._labels.union(other._labels)
+        self._core.merge(
+            other._core, class_map, target, len(labels), n_features, start, self._threads
+        )
+        self._labels, self._names = labels, names
+        return self
+
+    def _start(self, start: float | None) -> float:
+        if self.clock == "time":
+            if start is not None:
+                raise ValueError('start is not used with clock="time": rows carry their times.')
+            return 0.0
+        if start is None:
+            if math.isfinite(self.half_life) and self._core.ticks:
+                raise ValueError(
+                    f'Merging faded banks with clock="{self.clock}" needs start=, the tick at '
+                    "which the rows of the other bank begin (this bank's rows begin at 0)."
+                )
+            return float(self._core.ticks)
+        if not (math.isfinite(start) and start >= 0):
+            raise ValueError(f"start must be a tick, 0 or later, got {start}.")
+        return float(start)
+
+    def _united_features(
+        self, other: Bank
+    ) -> tuple[tuple[str, ...] | None, NDArray[np.uint64], int]:
+        ours, theirs = self._names, other._names
+        if not self.n_features or not other.n_features or (ours is None and theirs is None):
+            width = max(self.n_features, other.n_features)
+            # a dense bank has as many columns as it has; a sparse one may have met fewer
+            if any(
+                bank.n_features not in (0, width) and not bank._core.is_sparse
+                for bank in (self, other)
+            ):
+                raise ValueError(
+                    f"The banks have {self.n_features} and {other.n_features} features and no "
+                    "names to match them by."
+                )
+            return ours or theirs, np.arange(other.n_features, dtype=np.uint64), width
+        if ours is None or theirs is None:
+            raise ValueError("One of the banks has feature names and the other has none.")
+        place = {name: j for j, name in enumerate(ours)}
+        for name in theirs:
+            place.setdefault(name, len(place))
+        target = np.array([place[name] for name in theirs], dtype=np.uint64)
+        return tuple(place), target, len(place)
+
+    def freeze(self, n_bins: int = 5, features: slice | None = None) -> Snapshot:
+        """What the bank knows now, as immutable arrays; the bank is not changed.
+
+        ``features`` picks a run of features, to go through millions of them block by block.
+        """
+        if not isinstance(n_bins, int | np.integer) or n_bins < 2:
+            raise ValueError(f"n_bins must be a whole number of at least 2, got {n_bins!r}.")
+        begin, stop, step = (features or slice(None)).indices(self.n_features)
+        if step != 1:
+            raise ValueError(f"features must be a slice of step 1, got step {step}.")
+        p = max(0, stop - begin)
+        classes, place = self._labels.sorted()
+        totals = np.array(self._core.totals(), dtype=np.float64).reshape(-1, 3)[np.argsort(place)]
+        class_weight, squared = totals[:, 0].copy(), totals[:, 1]
+        weight, mean, var, bin_weights, edges, rank_error = self._core.freeze(
+            begin, p, int(n_bins), place, self._threads
+        )
+        return Snapshot(
+            classes=classes,
+            class_weight=class_weight,
+            class_n_eff=_effective(class_weight, squared),
+            n_eff=float(_effective(class_weight.sum(), squared.sum())),
+            n_features=p,
+            feature_names=None if self._names is None else self._names[begin:stop],
+            first_feature=begin,
+            weight=np.broadcast_to(class_weight[:, None], (len(classes), p))
+            if weight is None
+            else weight,
+            mean=mean,
+            var=var,
+            bin_weights=bin_weights,
+            edges=edges,
+            rank_error=rank_error,
+        )
+
+    def to_bytes(self) -> bytes:
+        """The whole state; ``from_bytes`` gives an equal bank back."""
+        header = {
+            "kind": "bank",
+            "label_kind": self._labels.kind,
+            "labels": self._labels.values,
+            "feature_names": self._names,
+        }
+        return codec.pack(header, self._core.to_bytes())
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, n_threads: int | None = None) -> Bank:
+        """The bank that ``to_bytes`` stored; ValueError if the bytes are not sound."""
+        header, payload = codec.unpack(data, "bank")
+        core = _core.Bank.from_bytes(payload)
+        bank = cls.__new__(cls)
+        bank.n_threads, bank._threads = n_threads, _thread_count(n_threads)
+        bank._core = core
+        bank._labels, bank._names = _names_of(header, core.n_classes, core.n_features)
+        return bank
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.to_bytes(), self.n_threads)
+
+    def __copy__(self) -> Bank:
+        return copy.deepcopy(self)
+
+
+def _restore(data: bytes, n_threads: int | None) -> Bank:
+    return Bank.from_bytes(data, n_threads=n_threads)
+
+
+def _names_of(
+    header: dict[str, Any], n_classes: int, n_features: int
+) -> tuple[Labels, tuple[str, ...] | None]:
+    values, kind, names = (header.get(key) for key in ("labels", "label_kind", "feature_names"))
+    kinds = {"booleans": bool, "integers": int, "strings": str}
+    sound = isinstance(values, list) and len(values) == n_classes == len(set(map(repr, values)))
+    if isinstance(values, list) and n_classes:
+        sound = sound and kind in kinds and all(type(value) is kinds[kind] for value in values)
+    if isinstance(names, list):
+        sound = sound and all(isinstance(name, str) for name in names)
+        sound = sound and len(names) == n_features == len(set(names))
+    else:
+        sound = sound and names is None
+    if not sound:
+        raise ValueError("These bytes are malformed: labels or names do not fit the bank.")
+    return Labels(values, kind), None if names is None else tuple(names)
+
+
+def _half_life(alpha: float, half_life: float | None) -> float:
+    if half_life is not None:
+        if alpha != 1.0:
+            raise ValueError(
+                f"Give alpha or half_life, not both: alpha is {alpha} and half_life {half_life}."
+            )
+        if not half_life > 0:
+            raise ValueError(f"half_life must be greater than 0, got {half_life}.")
+        return float(half_life)
+    if not 0 < alpha <= 1:
+        raise ValueError(f"alpha must be greater than 0 and at most 1, got {alpha}.")
+    return math.inf if alpha == 1 else -1.0 / math.log2(alpha)
+
+
+def _thread_count(n_threads: int | None) -> int:
+    if n_threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    if n_threads < 1:
+        raise ValueError(f"n_threads must be at least 1, got {n_threads}.")
+    return int(n_threads)
+
+
+def _effective(weight: Any, squared: Any) -> Any:
+    """(sum w)**2 / sum w**2, as a square so that tiny weights do not vanish; 0 without weight."""
+    root = np.sqrt(squared)
+    return np.divide(weight, root, out=np.zeros_like(root), where=root > 0) ** 2

@@ -1,0 +1,60 @@
+"""The envelope of a stored state: magic, version, checksum, a JSON header and a binary payload.
+
+    offset  size  what
+    0       8     magic: 89 44 53 56 0D 0A 1A 0A (".DSV", CR LF, ctrl-Z, LF: text mode breaks it)
+    8       4     version, u32
+    12      4     CRC-32 of everything from offset 16 on, u32
+    16      8     length h of the header, u64
+    24      h     header, JSON in UTF-8
+    24 + h  ...   payload, to the end
+
+All numbers are little-endian. Nothing in it can run code. docs/byte_format.md has the payload.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from typing import Any
+
+MAGIC = b"\x89DSV\r\n\x1a\n"
+VERSION = 1
+_FIXED = struct.Struct("<8sIIQ")
+
+
+def pack(header: dict[str, Any], payload: bytes) -> bytes:
+    """The envelope around ``header`` (anything JSON holds, with a "kind") and ``payload``."""
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    length = struct.pack("<Q", len(text))
+    checksum = zlib.crc32(payload, zlib.crc32(text, zlib.crc32(length)))
+    return MAGIC + struct.pack("<II", VERSION, checksum) + length + text + payload
+
+
+def unpack(data: bytes, kind: str) -> tuple[dict[str, Any], bytes]:
+    """Take an envelope apart; ValueError says in one sentence what is wrong with it.
+
+    ``kind`` is what the header's "kind" must say: a history is not a bank.
+    """
+    data = bytes(data)
+    if len(data) < _FIXED.size or not data.startswith(MAGIC):
+        raise ValueError(f"These bytes are not a Driftsieve {kind}: they do not begin as one does.")
+    _, version, checksum, length = _FIXED.unpack_from(data)
+    if version != VERSION:
+        raise ValueError(
+            f"These bytes are a Driftsieve state of version {version}, and this release reads "
+            f"version {VERSION}: upgrade driftsieve."
+        )
+    if zlib.crc32(data[16:]) != checksum:
+        raise ValueError("These bytes are truncated or corrupted: their checksum does not match.")
+    if length > len(data) - _FIXED.size:
+        raise ValueError("These bytes are malformed: the header is longer than they are.")
+    text, payload = data[_FIXED.size : _FIXED.size + length], data[_FIXED.size + length :]
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("These bytes are malformed: their header is not JSON.") from error
+    if not isinstance(header, dict) or header.get("kind") != kind:
+        found = header.get("kind") if isinstance(header, dict) else None
+        raise ValueError(f"These bytes hold a {found!r}, not a Driftsieve {kind}.")
+    return header, payload

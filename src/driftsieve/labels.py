@@ -1,0 +1,57 @@
+"""Class labels and the numbers that stand for them in the core."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_KINDS = {"b": "booleans", "i": "integers", "u": "integers", "U": "strings"}
+
+
+class Labels:
+    """Labels numbered in the order they are first seen; all of one kind."""
+
+    def __init__(self, values: list[Any] | None = None, kind: str | None = None) -> None:
+        self.values: list[Any] = values or []
+        self.kind = kind
+        self._number = {value: i for i, value in enumerate(self.values)}
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def encode(self, y: NDArray[Any]) -> tuple[NDArray[np.uint32], Labels]:
+        """Numbers for ``y``, and the labels there are with it; this object is not changed."""
+        kind = _KINDS[y.dtype.kind]
+        if len(y) and self.kind is not None and kind != self.kind:
+            raise ValueError(
+                f"Labels have been {self.kind} so far, got {kind}: convert y to {self.kind}."
+            )
+        if len(y) < 32:  # a few rows: no need to sort them
+            found, inverse = y.tolist(), None
+        else:
+            unique, inverse = np.unique(y, return_inverse=True)
+            found = unique.tolist()
+        grown = self
+        if not all(value in self._number for value in found):
+            new = [value for value in dict.fromkeys(found) if value not in self._number]
+            grown = Labels(self.values + new, kind)
+        numbers = np.array([grown._number[value] for value in found], dtype=np.uint32)
+        return (numbers if inverse is None else numbers[inverse]), grown
+
+    def union(self, other: Labels) -> tuple[NDArray[np.uint32], Labels]:
+        """Numbers for the labels of ``other``, and the labels there are with them."""
+        return self.encode(other.array()) if other.values else (np.empty(0, np.uint32), self)
+
+    def array(self) -> NDArray[Any]:
+        """The labels by number."""
+        return np.array(self.values, dtype=None if self.values else np.int64)
+
+    def sorted(self) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+        """The labels as ``np.unique`` sorts them, and the place of each number among them."""
+        labels = self.array()
+        order = np.argsort(labels, kind="stable")
+        place = np.empty(len(order), dtype=np.uint32)
+        place[order] = np.arange(len(order), dtype=np.uint32)
+        return labels[order], place
