@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import operator
 import os
 from typing import Any, Literal, cast
 
@@ -264,7 +265,7 @@ class Bank:
 
         ``features`` picks a run of features, to go through millions of them block by block.
         """
-        if not isinstance(n_bins, int | np.integer) or n_bins < 2:
+        if operator.index(n_bins) < 2:
             raise ValueError(f"n_bins must be a whole number of at least 2, got {n_bins!r}.")
         begin, stop, step = (features or slice(None)).indices(self.n_features)
         if step != 1:
