@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from driftsieve import _core, codec
+from driftsieve import codec
+from driftsieve._core import Bank as CoreBank
+from driftsieve._core import Clock
 from driftsieve.batch import Batch, Missing, check_finite
 from driftsieve.labels import Labels
 from driftsieve.snapshot import Snapshot
@@ -81,12 +83,12 @@ class Bank:
         self._threads = _thread_count(n_threads)
         self._labels = Labels()
         self._names: tuple[str, ...] | None = None
-        self._core = _core.Bank(
+        self._core = CoreBank(
             epsilon,
             moments,
             quantiles,
             missing == "ignore",
-            _core.Clock[clock],
+            Clock[clock],
             _half_life(alpha, half_life),
         )
 
@@ -309,7 +311,7 @@ class Bank:
     def from_bytes(cls, data: bytes, *, n_threads: int | None = None) -> Bank:
         """The bank that ``to_bytes`` stored; ValueError if the bytes are not sound."""
         header, payload = codec.unpack(data, "bank")
-        core = _core.Bank.from_bytes(payload)
+        core = CoreBank.from_bytes(payload)
         bank = cls.__new__(cls)
         bank.n_threads, bank._threads = n_threads, _thread_count(n_threads)
         bank._core = core

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from driftsieve import _core
+from driftsieve._core import find_bad_value
 
 Missing = Literal["error", "ignore"]
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
@@ -171,13 +171,13 @@ def _names(names: Sequence[str], n_features: int) -> tuple[str, ...]:
 def check_finite(matrix: Matrix, names: tuple[str, ...] | None, *, allow_nan: bool) -> None:
     """Raise for the first infinity, or NaN unless allowed, naming where it is."""
     if isinstance(matrix, np.ndarray):
-        bad = _core.find_bad_value(matrix, allow_nan)
+        bad = find_bad_value(matrix, allow_nan)
         if bad is None:
             return
         row, column = bad
         value = float(matrix[row, column])
     else:
-        bad = _core.find_bad_value(matrix.data.reshape(1, -1), allow_nan)
+        bad = find_bad_value(matrix.data.reshape(1, -1), allow_nan)
         if bad is None:
             return
         entry = bad[1]
