@@ -119,11 +119,16 @@ nb::bytes to_bytes(SharedBank& shared) {
     return nb::bytes(writer.bytes.data(), writer.bytes.size());
 }
 
+SharedBank* cut(SharedBank& shared, std::size_t begin, std::size_t count) {
+    return new SharedBank(shared.use([&](const Bank& bank) { return bank.cut(begin, count); }));
+}
+
 SharedBank* from_bytes(const nb::bytes& bytes) {
     Bank bank;
     Reader reader({static_cast<const std::byte*>(bytes.data()), bytes.size()});
     bank.archive(reader);
     reader.expect_end();
+    bank.check();
     return new SharedBank(std::move(bank));  // Python takes it
 }
 
@@ -169,6 +174,7 @@ void register_bank(nb::module_& m) {
              nb::arg("start"), nb::arg("n_threads"));
     bank.def("freeze", &freeze, nb::arg("begin"), nb::arg("n_features"), nb::arg("n_bins"),
              nb::arg("class_place").noconvert(), nb::arg("n_threads"));
+    bank.def("cut", &cut, nb::arg("begin"), nb::arg("count"));
     bank.def("totals", &totals);
     bank.def("to_bytes", &to_bytes);
     bank.def_static("from_bytes", &from_bytes, nb::arg("bytes"));

@@ -2,7 +2,6 @@ import enum
 from typing import Annotated, overload
 
 import numpy
-import numpy.typing
 from numpy.typing import NDArray
 
 
@@ -49,6 +48,8 @@ class Bank:
 
     def freeze(self, begin: int, n_features: int, n_bins: int, class_place: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> tuple[NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None]: ...
 
+    def cut(self, begin: int, count: int) -> Bank: ...
+
     def totals(self) -> list[tuple[float, float, int]]: ...
 
     def to_bytes(self) -> bytes: ...
@@ -91,39 +92,3 @@ class Bank:
 
     @property
     def is_sparse(self) -> bool: ...
-
-class SvmlightParser:
-    """A stream of svmlight text to rows in CSR form."""
-
-    def __init__(self, *, zero_based: bool, allow_nan: bool, skip_bad: bool, max_line: int) -> None: ...
-
-    def feed(self, data: bytes | bytearray | memoryview) -> None:
-        """Parse a piece of the text, cut anywhere."""
-
-    def finish(self) -> None:
-        """End the text: its last line may lack a newline."""
-
-    def take(self, max_rows: int) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]:
-        """
-        The oldest rows waiting: labels, indptr, indices and data, without copying them.
-        """
-
-    @property
-    def rows(self) -> int:
-        """Rows waiting."""
-
-    @property
-    def lines(self) -> int:
-        """Lines read so far."""
-
-    @property
-    def n_features(self) -> int:
-        """One more than the largest column seen."""
-
-    @property
-    def lines_skipped(self) -> int:
-        """Lines at fault that were left out."""
-
-    @property
-    def faults(self) -> list[str]:
-        """What was wrong with the first few lines left out."""

@@ -269,10 +269,7 @@ class Bank:
         """
         if operator.index(n_bins) < 2:
             raise ValueError(f"n_bins must be a whole number of at least 2, got {n_bins!r}.")
-        begin, stop, step = (features or slice(None)).indices(self.n_features)
-        if step != 1:
-            raise ValueError(f"features must be a slice of step 1, got step {step}.")
-        p = max(0, stop - begin)
+        begin, p = self._range(features)
         classes, place = self._labels.sorted()
         totals = np.array(self._core.totals(), dtype=np.float64).reshape(-1, 3)[np.argsort(place)]
         class_weight, squared = totals[:, 0].copy(), totals[:, 1]
@@ -285,7 +282,7 @@ class Bank:
             class_n_eff=_effective(class_weight, squared),
             n_eff=float(_effective(class_weight.sum(), squared.sum())),
             n_features=p,
-            feature_names=None if self._names is None else self._names[begin:stop],
+            feature_names=None if self._names is None else self._names[begin : begin + p],
             first_feature=begin,
             weight=np.broadcast_to(class_weight[:, None], (len(classes), p))
             if weight is None
@@ -296,6 +293,25 @@ class Bank:
             edges=edges,
             rank_error=rank_error,
         )
+
+    def cut(self, features: slice) -> Bank:
+        """A bank of some of the features: the same rows and classes, columns numbered from 0.
+
+        Banks too wide for one machine are cut, and the cuts merged with those of other banks.
+        """
+        begin, p = self._range(features)
+        part = Bank.__new__(Bank)
+        part.n_threads, part._threads = self.n_threads, self._threads
+        part._core = self._core.cut(begin, p)
+        part._labels = self._labels
+        part._names = None if self._names is None else self._names[begin : begin + p]
+        return part
+
+    def _range(self, features: slice | None) -> tuple[int, int]:
+        begin, stop, step = (features or slice(None)).indices(self.n_features)
+        if step != 1:
+            raise ValueError(f"features must be a slice of step 1, got step {step}.")
+        return begin, max(0, stop - begin)
 
     def to_bytes(self) -> bytes:
         """The whole state; ``from_bytes`` gives an equal bank back."""

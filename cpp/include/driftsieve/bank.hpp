@@ -127,6 +127,20 @@ class Bank {
                                            class_map, n_classes_, fading_, n_threads);
     }
 
+    // The same rows, features [begin, begin + count) only.
+    Bank cut(std::size_t begin, std::size_t count) const {
+        Bank part(config_, clock_, fading_.half_life());
+        part.n_features_ = count;
+        part.n_classes_ = n_classes_;
+        part.ticks_ = ticks_;
+        part.now_ = now_;
+        if (const auto* dense = std::get_if<DenseStore>(&store_))
+            part.store_ = dense->cut(begin, count);
+        if (const auto* sparse = std::get_if<SparseStore>(&store_))
+            part.store_ = sparse->cut(begin, count);
+        return part;
+    }
+
     // Class totals seen from now.
     std::vector<ClassTotal> totals() const {
         Ledger ledger = current_ledger();
@@ -177,11 +191,19 @@ class Bank {
     template <class Archive>
     void archive(Archive& ar) {
         double half_life = fading_.half_life();
+        std::uint8_t moments = config_.moments;
+        std::uint8_t quantiles = config_.quantiles;
+        std::uint8_t ignore_missing = config_.ignore_missing;
         std::uint8_t kind = static_cast<std::uint8_t>(store_.index());
         std::uint64_t n_features = n_features_;
         std::uint64_t n_classes = n_classes_;
-        ar(config_.epsilon, config_.moments, config_.quantiles, config_.ignore_missing, clock_,
-           half_life, n_features, n_classes, ticks_, now_, kind);
+        ar(config_.epsilon, moments, quantiles, ignore_missing, clock_, half_life, n_features,
+           n_classes, ticks_, now_, kind);
+        require(config_.epsilon > 0.0 && config_.epsilon < 0.5 && half_life > 0.0 &&
+                clock_ <= Clock::time && kind <= 2 && (moments != 0 || quantiles != 0));
+        config_.moments = moments != 0;
+        config_.quantiles = quantiles != 0;
+        config_.ignore_missing = ignore_missing != 0;
         fading_ = Fading(half_life);
         n_features_ = n_features;
         n_classes_ = n_classes;
@@ -191,6 +213,17 @@ class Bank {
         }
         if (auto* dense = std::get_if<DenseStore>(&store_)) dense->archive(ar);
         if (auto* sparse = std::get_if<SparseStore>(&store_)) sparse->archive(ar);
+    }
+
+    // What has come from bytes is believed only after this.
+    void check() const {
+        require(!std::isnan(now_) && now_ < std::numeric_limits<double>::infinity());
+        if (const auto* dense = std::get_if<DenseStore>(&store_))
+            dense->check(n_features_, n_classes_, fading_);
+        else if (const auto* sparse = std::get_if<SparseStore>(&store_))
+            sparse->check(n_features_, n_classes_);
+        else
+            require(n_features_ == 0);
     }
 
   private:

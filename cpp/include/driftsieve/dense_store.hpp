@@ -93,6 +93,23 @@ class DenseStore {
         return wide;
     }
 
+    // The same rows, features [begin, begin + count) only.
+    DenseStore cut(std::size_t begin, std::size_t count) const {
+        DenseStore part(config_, 0);
+        part.ledger_ = ledger_;
+        const auto first = features_.begin() + static_cast<std::ptrdiff_t>(begin);
+        part.features_.assign(first, first + static_cast<std::ptrdiff_t>(count));
+        part.open_classes_ = open_classes_;
+        part.open_weights_ = open_weights_;
+        part.open_times_ = open_times_;
+        part.open_values_.reserve(open_rows() * count);
+        for (std::size_t i = 0; i < open_rows(); ++i) {
+            const double* row = open_values_.data() + i * n_features() + begin;
+            part.open_values_.insert(part.open_values_.end(), row, row + count);
+        }
+        return part;
+    }
+
     // All rows as if their clock had read `ticks` more.
     void shift_clock(double ticks, const Fading& fading) {
         for (double& t : open_times_) t += ticks;
@@ -154,6 +171,22 @@ class DenseStore {
     template <class Archive>
     void archive(Archive& ar) {
         ar(ledger_, features_, open_values_, open_classes_, open_weights_, open_times_);
+    }
+
+    // What has come from bytes is believed only after this.
+    void check(std::size_t n_features, std::size_t n_classes, const Fading& fading) const {
+        require(features_.size() == n_features && ledger_.sound(n_classes));
+        for (const FeatureState& feature : features_) feature.check(n_classes);
+        const std::size_t rows = open_rows();
+        require(rows < rows_per_block());
+        require(n_features == 0 ? open_values_.empty()
+                                : open_values_.size() % n_features == 0 &&
+                                      open_values_.size() / n_features == rows);
+        require(open_weights_.empty() || open_weights_.size() == rows);
+        require(open_times_.size() == (fading.fades() ? rows : 0));
+        for (const std::uint32_t cls : open_classes_) require(cls < n_classes);
+        for (const double t : open_times_) fading.epoch_of(t);
+        for (const double w : open_weights_) require(w >= 0.0);
     }
 
     // Used when a sparse store turns dense.

@@ -85,6 +85,18 @@ struct FeatureState {
         }
     }
 
+    void check(std::size_t n_classes) const {
+        for (std::size_t k = 0; k < classes.size(); ++k) {
+            require(classes[k].cls < n_classes);
+            require(k == 0 || classes[k - 1].cls < classes[k].cls);
+            const Entries& entries = classes[k].entries;
+            for (std::size_t i = 0; i < entries.size(); ++i) {
+                require(entries[i].weight >= 0.0 && entries[i].hidden >= 0.0);
+                require(i == 0 || entries[i - 1].value < entries[i].value);
+            }
+        }
+    }
+
     std::size_t nbytes() const {
         std::size_t bytes = classes.capacity() * sizeof(ClassState);
         for (const ClassState& state : classes) bytes += state.entries.capacity() * sizeof(Entry);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "driftsieve/fading.hpp"
@@ -53,6 +55,11 @@ struct RowInfo {
     }
 };
 
+// For what has come from bytes: says no to a state that no stream could have left.
+inline void require(bool sound) {
+    if (!sound) throw std::invalid_argument("the bytes do not describe a possible bank");
+}
+
 struct ClassTotal {
     double weight = 0.0;
     double weight_squared = 0.0;
@@ -71,6 +78,12 @@ struct Ledger {
     std::int64_t epoch = std::numeric_limits<std::int64_t>::min();
 
     bool empty() const { return epoch == std::numeric_limits<std::int64_t>::min(); }
+
+    bool sound(std::size_t n_classes) const {
+        for (const ClassTotal& total : totals)
+            if (!(total.weight >= 0.0 && total.weight_squared >= 0.0)) return false;
+        return totals.size() <= n_classes && (empty() || std::abs(epoch) < (std::int64_t{1} << 54));
+    }
 
     // Moves on to `target` if that is later; returns what stored weights are to be multiplied by.
     double advance(std::int64_t target) {

@@ -94,6 +94,34 @@ class SparseStore {
         drain(n_threads);
     }
 
+    // The same rows, features [begin, begin + count) only.
+    SparseStore cut(std::size_t begin, std::size_t count) const {
+        SparseStore part(config_, count);
+        part.ledger_ = ledger_;
+        part.stride_ = stride_;
+        std::vector<std::uint32_t> new_slot(atoms_.size(), 0);  // plus 1
+        for (std::size_t slot = 0; slot < atoms_.size(); ++slot) {
+            const std::size_t column = column_of_slot_[slot];
+            if (column < begin || column >= begin + count) continue;
+            part.column_of_slot_.push_back(column - begin);
+            part.atoms_.push_back(atoms_[slot]);
+            const double* weights = atom_weights_.data() + slot * stride_;
+            part.atom_weights_.insert(part.atom_weights_.end(), weights, weights + stride_);
+            new_slot[slot] = static_cast<std::uint32_t>(part.atoms_.size());
+            part.slot_of_column_[column - begin] = new_slot[slot];
+            if (atoms_[slot].rest == 0) continue;
+            part.rests_.push_back(rests_[atoms_[slot].rest - 1]);
+            for (LoggedValue& item : part.rests_.back().pending) item.slot = new_slot[slot] - 1;
+            part.atoms_.back().rest = static_cast<std::uint32_t>(part.rests_.size());
+        }
+        for (LoggedValue item : log_) {
+            if (new_slot[item.slot] == 0) continue;
+            item.slot = new_slot[item.slot] - 1;
+            part.log_.push_back(item);
+        }
+        return part;
+    }
+
     // All rows as if their clock had read `ticks` more.
     void shift_clock(double ticks, const Fading& fading, unsigned n_threads) {
         if (ledger_.empty()) return;
@@ -179,6 +207,33 @@ class SparseStore {
         ar(ledger_, slot_of_column_, column_of_slot_, stride_, atoms_, atom_weights_, rests_, log_);
     }
 
+    // What has come from bytes is believed only after this.
+    void check(std::size_t n_features, std::size_t n_classes) const {
+        require(slot_of_column_.size() == n_features && ledger_.sound(n_classes));
+        require(column_of_slot_.size() == atoms_.size());
+        require(stride_ >= ledger_.totals.size() && stride_ <= 2 * n_classes + 2);
+        require(atom_weights_.size() == atoms_.size() * stride_);
+        std::size_t seen = 0;
+        for (const std::uint32_t slot : slot_of_column_) seen += slot != 0;
+        require(seen == atoms_.size());
+        std::vector<bool> taken(rests_.size(), false);
+        for (std::size_t slot = 0; slot < atoms_.size(); ++slot) {
+            require(column_of_slot_[slot] < n_features);
+            require(slot_of_column_[column_of_slot_[slot]] == slot + 1);
+            require(atoms_[slot].epoch <= ledger_.epoch);
+            const std::uint32_t rest = atoms_[slot].rest;
+            if (rest == 0) continue;
+            require(rest <= rests_.size() && !taken[rest - 1]);
+            taken[rest - 1] = true;
+        }
+        for (const SparseFeature& rest : rests_) {
+            require(rest.epoch <= ledger_.epoch);
+            rest.state.check(ledger_.totals.size());
+            check_values(rest.pending);
+        }
+        check_values(log_);
+    }
+
   private:
     static constexpr std::size_t kLogSize = std::size_t{1} << 17;
 
@@ -255,6 +310,12 @@ class SparseStore {
         }
         rests_[rest - 1].rebase(ledger_.epoch);
         return rests_[rest - 1];
+    }
+
+    void check_values(std::span<const LoggedValue> items) const {
+        for (const LoggedValue& item : items)
+            require(item.slot < atoms_.size() && item.cls < ledger_.totals.size() &&
+                    item.weight >= 0.0);
     }
 
     // Hands the logged values to their features.
