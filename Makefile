@@ -9,8 +9,8 @@ EDITABLE := $(PIP) --no-build-isolation --editable
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
-CPP := $(wildcard cpp/bind/*.cpp cpp/include/driftsieve/*.hpp)
-CPP_TESTS := $(wildcard cpp/tests/*.cpp)
+CPP := $(wildcard cpp/bind/*.[ch]pp cpp/include/driftsieve/*.hpp)
+CPP_TESTS := $(wildcard cpp/tests/*.[ch]pp)
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test cpp-test sanitize stub lint format bench docs dist clean
