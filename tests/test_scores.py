@@ -196,6 +196,25 @@ def test_nearly_pure_sides_keep_their_digits():
 
 
 @pytest.mark.parametrize("name", SCORES)
+def test_long_faded_classes_give_numbers(name):
+    """At 0.9**3000 a class counts as ever; at 0.9**6600, about 1e-302, it no longer does."""
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(90, 4)), np.repeat([0, 1, 2], 30)
+    X[:, 1] = y == 0
+    ages = np.repeat([3000, 0, 0], 30)
+    score = SCORES[name]
+    old = offline.snapshot(X, y, sample_weight=0.9**ages)
+    gone = offline.snapshot(X, y, sample_weight=0.9 ** (ages * 2.2))
+    never = offline.snapshot(X[30:], y[30:])
+    for function in filter(None, (score.function, score.pvalues)):
+        assert np.isfinite(function(old)[[0, 2, 3]]).all()
+        np.testing.assert_allclose(function(gone), function(never), rtol=1e-12)
+    if name == "chi2":  # W for two classes in bins of their own, however little one weighs
+        apart = offline.snapshot(X[:60], y[:60], 2, sample_weight=0.9 ** ages[:60])
+        assert scores.chi2(apart)[1] / apart.W == pytest.approx(1, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", SCORES)
 def test_a_class_without_weight_changes_nothing(name):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(60, 5)), rng.integers(0, 3, 60)

@@ -2,8 +2,9 @@
 
 Every function returns one float64 per feature, never NaN. Shared rules:
 
-- A class without weight for a feature does not count there. A feature that counts for fewer than
-  two classes cannot tell them apart: it scores 0 (Gini: the impurity of the class weights), p = 1.
+- A class without weight for a feature does not count there, nor does one that has faded below
+  1e-300 of all weight. A feature that counts for fewer than two classes cannot tell them apart: it
+  scores 0 (Gini: the impurity of the class weights), p = 1.
 - Class means that agree to 4 units in the last place count as equal: their difference has no
   correct digit left, and 1e-17 / 0 must not become +inf. A constant column scores exactly 0.
 - Empty bins and empty cells contribute 0.
@@ -46,7 +47,7 @@ def _per_feature(needs: Needs) -> Callable[[ScoreFunction], ScoreFunction]:
                     f"{kernel.__name__} needs {needs}, which this snapshot does not have: "
                     f"build the bank with {needs}=True"
                 )
-            present = snap.classes[snap.class_weight > 0].tolist()
+            present = snap.classes[_unfaded(snap.class_weight, snap) > 0].tolist()
             if len(present) < 2:
                 found = f"only one class: {present[0]!r}" if len(present) else "no class"
                 raise ValueError(
@@ -70,29 +71,35 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     return np.where(numerator == 0, 0.0, np.divide(numerator, denominator))
 
 
+def _unfaded(weight: Floats, snap: Snapshot) -> Floats:
+    """0 in place of weights near the end of the range of double, whose quotients would leave it."""
+    return np.where(weight > 1e-300 * max(1.0, snap.W), weight, 0.0)
+
+
+def _class_sizes(snap: Snapshot) -> Floats:
+    """(C, p) effective number of rows of each class that count for each feature."""
+    return _unfaded(snap.weight, snap) * _ratio(snap.class_n_eff, snap.class_weight)[:, None]
+
+
 # --- T and Fisher: from class moments ---------------------------------------------------------
 
 
 class _Group(NamedTuple):
-    """Moments of some rows: (p,) each. `squares` is the sum of squared weights."""
+    """Moments of some rows: (p,) each."""
 
     weight: Floats
-    squares: Floats
+    n_eff: Floats
     mean: Floats
     var: Floats
-
-    @property
-    def n_eff(self) -> Floats:
-        return self.weight * _ratio(self.weight, self.squares)
 
 
 def _groups(snap: Snapshot) -> list[_Group]:
     assert snap.mean is not None
     assert snap.var is not None
-    present = snap.weight > 0
-    squares = snap.weight * _row_weight(snap)[:, None]
-    mean, var = np.where(present, snap.mean, 0.0), np.where(present, snap.var, 0.0)
-    return [_Group(*group) for group in zip(snap.weight, squares, mean, var, strict=True)]
+    weight = _unfaded(snap.weight, snap)
+    mean, var = np.where(weight > 0, snap.mean, 0.0), np.where(weight > 0, snap.var, 0.0)
+    groups = zip(weight, _class_sizes(snap), mean, var, strict=True)
+    return [_Group(*group) for group in groups]
 
 
 def _join(a: _Group, b: _Group) -> _Group:
@@ -102,7 +109,7 @@ def _join(a: _Group, b: _Group) -> _Group:
     gap = b.mean - a.mean
     return _Group(
         weight,
-        a.squares + b.squares,
+        1 / (_ratio(share_a**2, a.n_eff) + _ratio(share_b**2, b.n_eff)),
         a.mean + share_b * gap,
         share_a * a.var + share_b * b.var + share_a * share_b * gap**2,
     )
@@ -164,7 +171,7 @@ def t_pvalues(snap: Snapshot) -> Floats:
         p = np.where(np.isinf(t), 0.0, 2 * stdtr(freedom, -t))
         testable = (free_a > 0) & (free_b > 0) & (t > 0)
         np.minimum(best, np.where(testable, p, 1.0), out=best)
-    n_classes = (snap.weight > 0).sum(axis=0)
+    n_classes = (_unfaded(snap.weight, snap) > 0).sum(axis=0)
     return np.minimum(1.0, best * np.where(n_classes > 2, n_classes, 1))
 
 
@@ -174,8 +181,8 @@ def fisher_score(snap: Snapshot) -> Floats:
     Equal means give 0, otherwise constant classes give +inf.
     """
     groups = _groups(snap)
-    mean = reduce(_join, groups).mean
-    shares = [_ratio(g.weight, snap.weight.sum(axis=0)) for g in groups]
+    total = reduce(_join, groups)
+    shares = [_ratio(g.weight, total.weight) for g in groups]
     within = sum(share * g.var for share, g in zip(shares, groups, strict=True))
     spread = np.sqrt(within)
     low = reduce(np.minimum, (np.where(g.weight > 0, g.mean, np.inf) for g in groups))
@@ -183,7 +190,7 @@ def fisher_score(snap: Snapshot) -> Floats:
     same = high - low <= _SAME_MEAN * np.maximum(np.abs(low), np.abs(high))
     score = np.zeros(snap.n_features)
     for share, group in zip(shares, groups, strict=True):
-        offset = np.where(same | (share == 0), 0.0, group.mean - mean)
+        offset = np.where(same | (share == 0), 0.0, group.mean - total.mean)
         # offset / spread before squaring: the square alone would leave the range of double sooner.
         score += share * _ratio(offset, spread) ** 2
     return score
@@ -194,7 +201,7 @@ def fisher_pvalues(snap: Snapshot) -> Floats:
     """p-value of the F-test, F = Fisher * (n - C) / (C - 1): `sklearn.feature_selection.f_classif`
     with unit weights. n <= C effective rows: p = 1.
     """
-    n_classes = (snap.weight > 0).sum(axis=0)
+    n_classes = (_unfaded(snap.weight, snap) > 0).sum(axis=0)
     free = _n_eff(snap) - n_classes
     score = fisher_score(snap)
     p = fdtrc(n_classes - 1, free, score * free / (n_classes - 1))
@@ -204,14 +211,10 @@ def fisher_pvalues(snap: Snapshot) -> Floats:
 
 def _n_eff(snap: Snapshot) -> Floats:
     """(p,) effective number of rows behind each feature."""
-    total = snap.weight.sum(axis=0)
-    squares = (_row_weight(snap)[:, None] * snap.weight).sum(axis=0)
-    return np.asarray(total * _ratio(total, squares))
-
-
-def _row_weight(snap: Snapshot) -> Floats:
-    """(C,) sum w**2 / sum w of each class: what one row weighs, as the effective size sees it."""
-    return _ratio(snap.class_weight, snap.class_n_eff)
+    weight = _unfaded(snap.weight, snap)
+    shares = _ratio(weight, weight.sum(axis=0))
+    per_row = _ratio(shares**2, _class_sizes(snap)).sum(axis=0)
+    return np.where(per_row > 0, 1 / per_row, 0.0)
 
 
 # --- mutual information, chi-square and Gini: from the K x C table of bin weights ---------------
@@ -220,14 +223,15 @@ def _row_weight(snap: Snapshot) -> Floats:
 def _table(snap: Snapshot) -> Floats:
     """(K, C, p), contiguous: sums over bins and classes then run along the features."""
     assert snap.bin_weights is not None
-    return np.ascontiguousarray(snap.bin_weights.transpose(1, 2, 0))
+    return np.ascontiguousarray(_unfaded(snap.bin_weights, snap).transpose(1, 2, 0))
 
 
 class _Dependence(NamedTuple):
-    """How far a table is from independence: cell share = expected * (1 + excess)."""
+    """How far a table is from independence: share of a cell = expected * (1 + excess)."""
 
-    expected: Floats  # (K, C, p), sums to 1 over the cells
+    expected: Floats  # (K, C, p) share of the bin times share of the class
     excess: Floats  # (K, C, p), at least -1, 0 in empty bins
+    deviation: Floats  # (K, C, p) expected * excess, which may be far above the smaller of the two
     total: Floats  # (p,) weight in the table
     freedom: Floats  # (p,) (non-empty bins - 1) * (classes - 1)
 
@@ -236,11 +240,17 @@ def _dependence(snap: Snapshot) -> _Dependence:
     table = _table(snap)
     bins, classes = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
     total = bins.sum(axis=0)
-    bin_share = _ratio(bins, total)
+    bin_share, class_share = _ratio(bins, total), _ratio(classes, total)
     # Quotients of whole numbers round alike, so an independent table of counts gives exactly 0.
-    excess = _ratio(_ratio(table, classes) - bin_share, bin_share)
-    freedom = ((bins > 0).sum(axis=0) - 1) * ((classes > 0).sum(axis=1) - 1)
-    return _Dependence(bin_share * _ratio(classes, total), excess, total[0], freedom[0])
+    gap = _ratio(table, classes) - bin_share
+    n_bins, n_classes = (bins > 0).sum(axis=0), (classes > 0).sum(axis=1)
+    return _Dependence(
+        expected=bin_share * class_share,
+        excess=_ratio(gap, bin_share),
+        deviation=class_share * gap,
+        total=total[0],
+        freedom=np.where(total > 0, (n_bins - 1) * (n_classes - 1), 0)[0],
+    )
 
 
 def _information(d: _Dependence) -> Floats:
@@ -251,7 +261,7 @@ def _information(d: _Dependence) -> Floats:
 
 
 def _inertia(d: _Dependence) -> Floats:
-    return np.asarray((d.expected * d.excess**2).sum(axis=(0, 1)))
+    return np.asarray((d.deviation * d.excess).sum(axis=(0, 1)))
 
 
 def _chi2_tail(statistic: Floats, d: _Dependence) -> Floats:
