@@ -1,7 +1,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <atomic>
 #include <memory>
@@ -21,7 +20,7 @@ namespace {
 // A second thread gets an error, not a corrupted parser: the GIL is released while parsing.
 class Parser {
   public:
-    explicit Parser(SvmlightParser::Options options) : parser_(options) {}
+    Parser(bool zero_based, std::size_t max_line) : parser_(zero_based, max_line) {}
 
     template <class Use>
     auto use(Use use_it) {
@@ -69,24 +68,23 @@ nb::object as_array(std::shared_ptr<T[]> items, std::size_t n) {
 }
 
 nb::tuple take(Parser& self, std::size_t max_rows) {
-    CsrRows rows = self.use([max_rows](SvmlightParser& parser) { return parser.take(max_rows); });
+    SvmlightRows rows =
+        self.use([max_rows](SvmlightParser& parser) { return parser.take(max_rows); });
     const auto indices = [&rows](auto& items) { return as_array(std::move(items), rows.n_pairs); };
+    nb::dict bad;
+    for (const auto& [place, why] : rows.bad) bad[nb::int_(place)] = why;
     return nb::make_tuple(as_array(std::move(rows.labels), rows.n_rows),
                           as_array(std::move(rows.indptr), rows.n_rows + 1),
                           std::visit(indices, rows.indices),
-                          as_array(std::move(rows.values), rows.n_pairs));
+                          as_array(std::move(rows.values), rows.n_pairs),
+                          as_array(std::move(rows.lines), rows.n_read), bad);
 }
 
 }  // namespace
 
 void register_svmlight(nb::module_& m) {
     nb::class_<Parser>(m, "SvmlightParser", "A stream of svmlight text to rows in CSR form.")
-        .def(
-            "__init__",
-            [](Parser* self, bool zero_based, bool allow_nan, bool skip_bad, std::size_t max_line) {
-                new (self) Parser({{zero_based, allow_nan}, skip_bad, max_line});
-            },
-            nb::kw_only(), "zero_based"_a, "allow_nan"_a, "skip_bad"_a, "max_line"_a)
+        .def(nb::init<bool, std::size_t>(), nb::kw_only(), "zero_based"_a, "max_line"_a)
         .def(
             "feed",
             [](Parser& self, nb::handle data) {
@@ -102,34 +100,20 @@ void register_svmlight(nb::module_& m) {
             [](Parser& self) { self.use([](SvmlightParser& parser) { parser.finish(); }); },
             nb::call_guard<nb::gil_scoped_release>(),  // the last line may be very long
             "End the text: its last line may lack a newline.")
+        .def_prop_ro(
+            "rows",
+            [](Parser& self) {
+                return self.use([](SvmlightParser& parser) { return parser.rows(); });
+            },
+            "Rows that wait to be taken, those at fault included.")
         .def("take", &take, "max_rows"_a,
              nb::sig("def take(self, max_rows: int) -> tuple["
                      "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64], "
                      "numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64], "
-                     "numpy.typing.NDArray[numpy.float64]]"),
-             "The oldest rows waiting: labels, indptr, indices and data, without copying them.")
-        .def_prop_ro(
-            "rows",
-            [](Parser& self) { return self.use([](auto& parser) { return parser.rows(); }); },
-            "Rows waiting.")
-        .def_prop_ro(
-            "lines",
-            [](Parser& self) { return self.use([](auto& parser) { return parser.lines(); }); },
-            "Lines read so far.")
-        .def_prop_ro(
-            "n_features",
-            [](Parser& self) { return self.use([](auto& parser) { return parser.n_columns(); }); },
-            "One more than the largest column seen.")
-        .def_prop_ro(
-            "lines_skipped",
-            [](Parser& self) {
-                return self.use([](auto& parser) { return parser.lines_skipped(); });
-            },
-            "Lines at fault that were left out.")
-        .def_prop_ro(
-            "faults",
-            [](Parser& self) { return self.use([](auto& parser) { return parser.faults(); }); },
-            "What was wrong with the first few lines left out.");
+                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64], "
+                     "dict[int, str]]"),
+             "Take the oldest rows: labels, indptr, indices and data of those that could be "
+             "parsed, the line of every row, and what is wrong with the bad ones.");
 }
 
 }  // namespace driftsieve::bind

@@ -2,6 +2,7 @@ import enum
 from typing import Annotated, overload
 
 import numpy
+import numpy.typing
 from numpy.typing import NDArray
 
 
@@ -92,3 +93,23 @@ class Bank:
 
     @property
     def is_sparse(self) -> bool: ...
+
+class SvmlightParser:
+    """A stream of svmlight text to rows in CSR form."""
+
+    def __init__(self, *, zero_based: bool, max_line: int) -> None: ...
+
+    def feed(self, data: bytes | bytearray | memoryview) -> None:
+        """Parse a piece of the text, cut anywhere."""
+
+    def finish(self) -> None:
+        """End the text: its last line may lack a newline."""
+
+    @property
+    def rows(self) -> int:
+        """Rows that wait to be taken, those at fault included."""
+
+    def take(self, max_rows: int) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64], dict[int, str]]:
+        """
+        Take the oldest rows: labels, indptr, indices and data of those that could be parsed, the line of every row, and what is wrong with the bad ones.
+        """

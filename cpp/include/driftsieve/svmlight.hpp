@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -18,68 +19,71 @@
 
 namespace driftsieve {
 
-// Rows in CSR form. The arrays are owned together with whoever else holds them.
-struct CsrRows {
+// Rows in CSR form, in arrays owned together with whoever else holds them. Rows that could not be
+// parsed are counted in n_read and have a line number, but are absent from the other arrays.
+struct SvmlightRows {
+    std::size_t n_read = 0;
     std::size_t n_rows = 0;
     std::size_t n_pairs = 0;
     std::shared_ptr<double[]> labels;
     std::shared_ptr<std::int64_t[]> indptr;
     std::variant<std::shared_ptr<std::int32_t[]>, std::shared_ptr<std::int64_t[]>> indices;
     std::shared_ptr<double[]> values;
+    std::shared_ptr<std::int64_t[]> lines;                 // counted from 1
+    std::vector<std::pair<std::size_t, std::string>> bad;  // place among those read, and why
 };
 
 // Guarantees:
-// - Neither rows nor faults depend on how the text is cut into pieces.
-// - Every line is a row, blank, or at fault. A fault throws std::invalid_argument naming the line;
-//   the rows before it can still be taken, and any further text is refused with the same message.
-//   With skip_bad a line at fault is left out as a whole and counted instead.
-// - No bytes, however hostile, make it read or write out of bounds. Memory stays within
-//   four blocks, 16 times the longest line (cut at max_line) and 4 times the most rows that ever
-//   waited.
+// - Every line is a row, or blank, or a row at fault: nothing is lost, and a fault touches no other
+//   row. None of this depends on how the text is cut into pieces.
+// - No bytes, however hostile, make it read or write out of bounds. Memory stays within four
+//   blocks, 16 times the longest line (cut at max_line), 4 times the most rows that ever waited,
+//   and 200 bytes for each row at fault that waits.
 // - Pairs are kept as written: unsorted and repeated indices are the reader's business.
 // Not for use by two threads at once.
 class SvmlightParser {
   public:
-    struct Options {
-        svmlight::Format format;
-        bool skip_bad;
-        std::size_t max_line;  // bytes, without the newline
-    };
+    // Index 1 is column 0, unless zero_based. A line has at most max_line bytes and a newline.
+    SvmlightParser(bool zero_based, std::size_t max_line)
+        : zero_based_(zero_based), max_line_(max_line) {}
 
-    static constexpr std::size_t most_faults_kept = 5;
-
-    explicit SvmlightParser(Options options) : options_(options) {}
-
-    std::size_t rows() const noexcept { return labels_.size(); }
-    std::uint64_t lines() const noexcept { return lines_; }
-    std::uint64_t lines_skipped() const noexcept { return lines_skipped_; }
-    std::int64_t n_columns() const noexcept { return n_columns_; }
-    // What was wrong with the first few lines skipped.
-    const std::vector<std::string>& faults() const noexcept { return faults_; }
+    // Rows that wait to be taken, those at fault included.
+    std::size_t rows() const noexcept { return row_lines_.size(); }
 
     void feed(std::string_view text) {
-        check_open();
+        if (finished_) throw std::invalid_argument("the text was finished: use a new parser");
         parse(text);
     }
 
     // The end of the text: its last line may lack a newline.
     void finish() {
-        check_open();
-        if (filled_ > 0) parse("\n");
+        if (filled_ > 0) feed("\n");
         finished_ = true;
     }
 
-    // The oldest rows waiting, at most max_rows of them, without copying their pairs.
-    CsrRows take(std::size_t max_rows) {
-        CsrRows taken;
-        const std::size_t n = taken.n_rows = std::min(max_rows, rows());
+    // The oldest rows that wait, at most max_rows of them, without copying their pairs.
+    SvmlightRows take(std::size_t max_rows) {
+        SvmlightRows taken;
+        taken.n_read = std::min(max_rows, rows());
+        const auto past = [end = rows_taken_ + taken.n_read](const auto& row) {
+            return row.first >= end;
+        };
+        const auto bad_end = std::find_if(bad_.begin(), bad_.end(), past);
+        for (auto row = bad_.begin(); row != bad_end; ++row) {
+            taken.bad.emplace_back(row->first - rows_taken_, row->second);
+        }
+        const std::size_t n = taken.n_rows = taken.n_read - taken.bad.size();
         taken.indptr = std::make_shared_for_overwrite<std::int64_t[]>(n + 1);
         taken.indptr[0] = 0;
         std::transform(row_ends_.begin(), row_ends_.begin() + n, taken.indptr.get() + 1,
                        [this](std::int64_t end) { return end - pairs_taken_; });
         taken.n_pairs = static_cast<std::size_t>(taken.indptr[n]);
+        // Nothing from here on can fail, so rows are taken or stay, and are never lost.
+        bad_.erase(bad_.begin(), bad_end);
         pairs_taken_ += taken.indptr[n];
+        rows_taken_ += taken.n_read;
         row_ends_.take(n);
+        taken.lines = row_lines_.take(taken.n_read);
         taken.labels = labels_.take(n);
         taken.values = values_.take(taken.n_pairs);
         std::visit([&](auto& indices) { taken.indices = indices.take(taken.n_pairs); }, indices_);
@@ -90,22 +94,16 @@ class SvmlightParser {
     // Small enough to stay in the second-level cache between being copied and being parsed.
     static constexpr std::size_t block = std::size_t{64} << 10;
 
-    void check_open() const {
-        if (!failure_.empty()) throw std::invalid_argument(failure_);
-        if (finished_) throw std::invalid_argument("the text was finished: use a new parser");
-    }
-
     // Text is copied in blocks behind the unfinished line, rather than parsed in place: this gives
     // the padding that the line parser needs, joins lines cut between two pieces, and keeps the
-    // caller free to change its memory at any time. It costs about 2 % of the parsing.
+    // caller free to change its memory at any time.
     void parse(std::string_view text) try {
         for (; !text.empty(); text.remove_prefix(std::min(block, text.size()))) {
             append(text.substr(0, block));
             parse_whole_lines();
         }
     } catch (...) {
-        // Out of memory, if not a fault: the line is lost, so the stream cannot go on.
-        if (failure_.empty()) failure_ = "parsing failed after line " + std::to_string(lines_);
+        finished_ = true;  // out of memory: this text is lost, so none may follow
         throw;
     }
 
@@ -127,7 +125,7 @@ class SvmlightParser {
             line = from = newline + 1;
         }
         const std::string_view rest(line, end);
-        if (!dropping_line_ && rest.size() > options_.max_line) {
+        if (!dropping_line_ && rest.size() > max_line_) {
             parse_line(rest);
             dropping_line_ = true;
         }
@@ -137,15 +135,14 @@ class SvmlightParser {
 
     void parse_line(std::string_view line) {
         ++lines_;
-        if (line.size() > options_.max_line) {
-            const auto limit = std::to_string(options_.max_line);
-            return reject("longer than max_line = " + limit + " bytes");
+        if (line.size() > max_line_) {
+            const std::string limit = std::to_string(max_line_);
+            return reject("the line is longer than " + limit + " bytes");
         }
         const std::size_t room = svmlight::most_pairs(line.size());
         double* const values = values_.reserve(room);
         const auto into = [&](auto& indices) {
-            return svmlight::parse_line(line.data(), options_.format, indices.reserve(room),
-                                        values);
+            return svmlight::parse_line(line.data(), zero_based_, indices.reserve(room), values);
         };
         svmlight::Row row = std::visit(into, indices_);
         if (row.fault == svmlight::Fault::wide_index) {
@@ -161,14 +158,12 @@ class SvmlightParser {
         labels_.push_back(row.label);
         values_.push(row.n_pairs);
         std::visit([&](auto& indices) { indices.push(row.n_pairs); }, indices_);
-        n_columns_ = std::max(n_columns_, row.n_columns);
+        row_lines_.push_back(lines_);  // last: only now does the row wait
     }
 
-    void reject(const std::string& reason) {
-        std::string fault = "line " + std::to_string(lines_) + ": " + reason;
-        if (!options_.skip_bad) throw std::invalid_argument(failure_ = std::move(fault));
-        ++lines_skipped_;
-        if (faults_.size() < most_faults_kept) faults_.push_back(std::move(fault));
+    void reject(std::string why) {
+        bad_.emplace_back(rows_taken_ + rows(), std::move(why));
+        row_lines_.push_back(lines_);
     }
 
     // Indices take 32 bits until one needs more, then 64 for the rest of the stream.
@@ -180,25 +175,25 @@ class SvmlightParser {
         indices_ = std::move(wide);
     }
 
-    Options options_;
+    bool zero_based_;
+    std::size_t max_line_;
     std::vector<char> text_;      // the unfinished line, and the block being parsed
     std::size_t filled_ = 0;      // bytes of text_ in use
     std::size_t searched_ = 0;    // bytes of text_ known to hold no newline
     bool dropping_line_ = false;  // inside a line that was rejected for its length
     bool finished_ = false;
-    std::string failure_;
+    std::int64_t lines_ = 0;
 
+    // What waits. Rows and pairs are numbered from the start of the text.
+    Queue<std::int64_t> row_lines_;
+    std::deque<std::pair<std::size_t, std::string>> bad_;
     Queue<double> labels_;
-    Queue<std::int64_t> row_ends_;  // in pairs since the start of the stream
+    Queue<std::int64_t> row_ends_;
     Queue<double> values_;
     std::variant<Queue<std::int32_t>, Queue<std::int64_t>> indices_;
+    std::size_t rows_taken_ = 0;
     std::int64_t pairs_seen_ = 0;
     std::int64_t pairs_taken_ = 0;
-
-    std::uint64_t lines_ = 0;
-    std::uint64_t lines_skipped_ = 0;
-    std::int64_t n_columns_ = 0;
-    std::vector<std::string> faults_;
 };
 
 }  // namespace driftsieve

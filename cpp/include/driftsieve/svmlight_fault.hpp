@@ -18,7 +18,6 @@ enum class Fault {
     index_range,
     value,
     infinite,
-    missing,
 };
 
 // The token in quotes, cut to 32 bytes, with bytes that are not printable ASCII as \xNN.
@@ -60,8 +59,6 @@ inline std::string describe(Fault fault, std::string_view token) {
             return "the value in " + text + " is not a number";
         case Fault::infinite:
             return "the value in " + text + " is infinite or too large for float64";
-        case Fault::missing:
-            return "the value in " + text + " is missing (NaN)";
         case Fault::none:
         case Fault::wide_index:
             break;

@@ -16,11 +16,6 @@
 
 namespace driftsieve::svmlight {
 
-struct Format {
-    bool zero_based;  // indices are columns; otherwise index 1 is column 0
-    bool allow_nan;   // otherwise a NaN is a fault, as an infinite value always is
-};
-
 struct Row {
     Fault fault = Fault::none;
     const char* token = nullptr;  // where the fault is
@@ -70,12 +65,12 @@ inline bool spells(std::string_view token, std::initializer_list<std::string_vie
     });
 }
 
-// A value that is not plain finite decimal text: NaN where allowed, otherwise a fault.
-[[gnu::cold]] inline Fault odd_value(const char* p, bool allow_nan, double& value) {
+// A value that is not plain finite decimal text: NaN passes, for the reader knows what is missing.
+[[gnu::cold]] inline Fault odd_value(const char* p, double& value) {
     const std::string_view token = token_at(p);
     if (spells(token, {"nan"})) {
         value = std::numeric_limits<double>::quiet_NaN();
-        return allow_nan ? Fault::none : Fault::missing;
+        return Fault::none;
     }
     if (spells(token, {"inf", "infinity"})) return Fault::infinite;
     const char* const last = read_decimal(p, value);
@@ -85,8 +80,8 @@ inline bool spells(std::string_view token, std::initializer_list<std::string_vie
 // Parses the line at p into arrays with room for most_pairs(length of the line) items. The line
 // ends in a newline followed by text_padding bytes. On a fault the arrays hold rubbish.
 template <class Index>
-Row parse_line(const char* p, Format format, Index* indices, double* values) {
-    const std::uint64_t first_index = format.zero_based ? 0 : 1;
+Row parse_line(const char* p, bool zero_based, Index* indices, double* values) {
+    const std::uint64_t first_index = zero_based ? 0 : 1;
     Row row;
     const auto fail = [&row](Fault fault, const char* token) {
         row.fault = fault;
@@ -141,7 +136,7 @@ Row parse_line(const char* p, Format format, Index* indices, double* values) {
         } else {
             p = read_decimal(p, value);
             if (p == nullptr || kind(*p) == other || !std::isfinite(value)) {
-                const Fault fault = odd_value(text, format.allow_nan, value);
+                const Fault fault = odd_value(text, value);
                 if (fault != Fault::none) return fail(fault, token);
                 p = text + token_at(text).size();
             }
