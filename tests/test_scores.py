@@ -131,6 +131,13 @@ def test_means_equal_up_to_rounding_count_as_equal(n_classes):
         assert SCORES[name].function(noisy)[0] == 0
         assert SCORES[name].pvalues(noisy)[0] == 1
     assert scores.fisher_score(apart)[0] == np.inf
+    # With a spread of 100 means of 0.1 are known to no more than about 1e-12.
+    wide = np.full((n_classes, 1), 100.0**2)
+    blurred = replace(snap, var=wide, mean=np.linspace(0.1, 0.1 + 1e-12, n_classes)[:, None])
+    clear = replace(snap, var=wide, mean=np.linspace(0.1, 0.1 + 1e-11, n_classes)[:, None])
+    for name in ("t", "fisher"):
+        assert SCORES[name].function(blurred)[0] == 0
+        assert SCORES[name].function(clear)[0] > 0
 
 
 def test_an_offset_of_1e8_costs_no_digits():
@@ -340,3 +347,10 @@ def test_rank_gives_ties_to_the_lower_index():
     assert list(scores.rank(values, larger_is_better=True)) == [4, 2, 5, 1, 3]
     assert list(scores.rank(values, larger_is_better=False)) == [1, 3, 2, 5, 4]
     assert scores.rank(values, larger_is_better=True).dtype == np.int64
+
+
+def test_rank_is_not_decided_by_rounding():
+    score = np.array([1 / 3, 0.1 + 0.2, 0.3, (1 / 3) * (1 + 4e-16), 0.3 * (1 + 1e-8)])
+    assert list(scores.rank(score, larger_is_better=True)) == [1, 4, 5, 2, 3]
+    assert list(scores.rank(score, larger_is_better=False)) == [4, 1, 2, 5, 3]
+    assert list(scores.rank(np.array([0.0, 5e-324, 1.7e308, np.inf]), True)) == [4, 3, 2, 1]

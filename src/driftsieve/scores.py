@@ -5,8 +5,9 @@ Every function returns one float64 per feature, never NaN. Shared rules:
 - A class without weight for a feature does not count there, nor does one that has faded below
   1e-300 of all weight. A feature that counts for fewer than two classes cannot tell them apart: it
   scores 0 (Gini: the impurity of the class weights), p = 1.
-- Class means that agree to 4 units in the last place count as equal: their difference has no
-  correct digit left, and 1e-17 / 0 must not become +inf. A constant column scores exactly 0.
+- Class means that agree to rounding (4 units in the last place of the mean plus 64 of the standard
+  deviation) count as equal: their difference has no correct digit left, and 1e-17 / 0 must not
+  become +inf. A constant column scores exactly 0.
 - Empty bins and empty cells contribute 0.
 - p-values use the effective number of rows n = (sum w)**2 / sum w**2, which is the number of rows
   when all weights are 1. Where values are missing, n shrinks with the weight that counts.
@@ -31,7 +32,7 @@ from driftsieve.snapshot import Floats, Snapshot
 Needs = Literal["moments", "quantiles"]
 ScoreFunction = Callable[[Snapshot], Floats]
 
-_SAME_MEAN = 4 * np.finfo(np.float64).eps
+_EPS = float(np.finfo(np.float64).eps)
 _BLOCK_CELLS = 1 << 18  # 2 MB per temporary: stays in cache, whatever the number of features
 
 
@@ -132,11 +133,18 @@ def _one_against_rest(snap: Snapshot) -> Iterator[tuple[_Group, _Group]]:
             yield group, _join(before[c - 1], after[c + 1])
 
 
+def _same(low: Floats, high: Floats, var: Floats) -> NDArray[np.bool_]:
+    """Whether the means from low to high agree to rounding."""
+    largest = np.maximum(np.abs(low), np.abs(high))
+    same: NDArray[np.bool_] = high - low <= _EPS * (4 * largest + 64 * np.sqrt(var))
+    return same
+
+
 def _gap(a: _Group, b: _Group) -> Floats:
     """|mean_a - mean_b|, 0 where they agree to rounding or where a group is empty."""
-    gap = np.abs(a.mean - b.mean)
-    same = gap <= _SAME_MEAN * np.maximum(np.abs(a.mean), np.abs(b.mean))
-    return np.where(same | (a.weight == 0) | (b.weight == 0), 0.0, gap)
+    low, high = np.minimum(a.mean, b.mean), np.maximum(a.mean, b.mean)
+    no_gap = _same(low, high, np.maximum(a.var, b.var)) | (a.weight == 0) | (b.weight == 0)
+    return np.where(no_gap, 0.0, high - low)
 
 
 @_per_feature("moments")
@@ -187,7 +195,7 @@ def fisher_score(snap: Snapshot) -> Floats:
     spread = np.sqrt(within)
     low = reduce(np.minimum, (np.where(g.weight > 0, g.mean, np.inf) for g in groups))
     high = reduce(np.maximum, (np.where(g.weight > 0, g.mean, -np.inf) for g in groups))
-    same = high - low <= _SAME_MEAN * np.maximum(np.abs(low), np.abs(high))
+    same = _same(low, high, reduce(np.maximum, (g.var for g in groups)))
     score = np.zeros(snap.n_features)
     for share, group in zip(shares, groups, strict=True):
         offset = np.where(same | (share == 0), 0.0, group.mean - total.mean)
@@ -351,10 +359,15 @@ SCORES: dict[str, Score] = {
 def rank(scores: Floats, larger_is_better: bool) -> NDArray[np.int64]:
     """Rank of each feature: 1 is best, ties go to the lower index.
 
-    >>> rank(np.array([0.5, np.inf, 0.5, 0.1]), larger_is_better=True)
+    Scores are compared to 30 bits, the relative 1e-9 they are promised to: features that tie by
+    definition must not be ordered by rounding.
+
+    >>> rank(np.array([0.5, np.inf, 0.5 + 1e-16, 0.1]), larger_is_better=True)
     array([2, 1, 3, 4])
     """
-    order = np.argsort(-scores if larger_is_better else scores, kind="stable")
+    mantissa, exponent = np.frexp(scores)
+    rounded = np.ldexp(np.round(mantissa * 2.0**30), exponent - 30)
+    order = np.argsort(-rounded if larger_is_better else rounded, kind="stable")
     ranks = np.empty(len(scores), dtype=np.int64)
     ranks[order] = np.arange(1, len(scores) + 1)
     return ranks

@@ -141,7 +141,11 @@ def test_encoding_is_lossless(stream: Stream, as_sparse: bool, data: st.DataObje
     bank = stream.bank()
     first, rest = stream.part(slice(split)), stream.part(slice(split, None))
     bank.update(**{**first, "X": as_input(first["X"])})
-    copies = [ds.Bank.from_bytes(bank.to_bytes()), pickle.loads(pickle.dumps(bank)), copy.copy(bank)]
+    copies = [
+        ds.Bank.from_bytes(bank.to_bytes()),
+        pickle.loads(pickle.dumps(bank)),
+        copy.copy(bank),
+    ]
     bank.update(**{**rest, "X": as_input(rest["X"])})
     for twin in copies:
         twin.update(**{**rest, "X": as_input(rest["X"])})
@@ -161,7 +165,9 @@ def test_a_cut_equals_a_bank_of_those_columns(
     alone = stream.bank().update(**{**part, "X": as_input(stream.X[:, begin:stop])})
     cut = bank.cut(slice(begin, stop))
     assert_frozen_bits(cut, alone)
-    assert_array_equal(bank.freeze(features=slice(begin, stop)).bin_weights, cut.freeze().bin_weights)
+    assert_array_equal(
+        bank.freeze(features=slice(begin, stop)).bin_weights, cut.freeze().bin_weights
+    )
 
 
 @given(streams())
