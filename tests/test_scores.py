@@ -284,11 +284,9 @@ def test_pvalues_are_uniform_on_noise(name, n_classes, faded):
     X, y = rng.normal(size=(n, p)), rng.integers(0, n_classes, n)
     weight = offline.clock_weights(n, half_life=150) if faded else None
     pvalues = SCORES[name].pvalues(offline.snapshot(X, y, sample_weight=weight))
-    if name == "t" and n_classes > 2:  # Bonferroni promises no more than "not too small"
-        assert np.all(np.sort(pvalues)[[15, 75, 150]] > [0.005, 0.03, 0.07])
-        assert np.mean(pvalues < 0.05) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / p)
-    else:
-        assert stats.kstest(pvalues, "uniform").pvalue > 1e-3
+    # Bonferroni promises only that small p-values are not too many: its test is one-sided.
+    side = "greater" if name == "t" and n_classes > 2 else "two-sided"
+    assert stats.kstest(pvalues, "uniform", alternative=side).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("name", SCORES)
