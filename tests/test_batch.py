@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from driftsieve.batch import Batch
+from driftsieve.batch import Batch, RowError
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0], [4.0, 5.0, 0.0]])
 Y = np.array([0, 1, 1])
@@ -304,3 +305,11 @@ def test_bad_labels(labels: Any, error: type[Exception], message: str) -> None:
 def test_a_batch_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         Batch.of(X, Y).y = Y  # type: ignore[misc]
+
+
+def test_the_error_of_a_row_travels_between_processes() -> None:
+    with pytest.raises(RowError) as caught:
+        Batch.of(X, [0, None, 1])
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copy), copy.row) == ("Input y contains a missing label: None at row 1.", 1)
+    assert copy.cause == "Input y contains a missing label: None."

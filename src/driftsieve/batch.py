@@ -18,6 +18,19 @@ Missing = Literal["error", "ignore"]
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
 
 
+class RowError(ValueError):
+    """A row that cannot be used: ``row`` is its index, ``cause`` the message without it."""
+
+    def __init__(self, cause: str, row: int, rest: str = ".") -> None:
+        super().__init__(cause, row, rest)  # all of them, so that it can be pickled
+        self.row = row
+        self.cause = cause + rest
+
+    def __str__(self) -> str:
+        cause, row, rest = self.args
+        return f"{cause} at row {row}{rest}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
     """Rows that passed every check; whoever holds a ``Batch`` checks nothing again.
@@ -33,7 +46,7 @@ class Batch:
     >>> Batch.of([[1.0], [float("inf")]], [0, 1])
     Traceback (most recent call last):
     ...
-    ValueError: Input X contains infinity: inf at row 1, column 0.
+    driftsieve.batch.RowError: Input X contains infinity: inf at row 1, column 0.
     """
 
     X: Matrix
@@ -87,9 +100,7 @@ class Batch:
                 )
         if weight is not None and (weight < 0).any():
             row = int(np.argmax(weight < 0))
-            raise ValueError(
-                f"sample_weight must not be negative, got {float(weight[row])} at row {row}."
-            )
+            raise RowError(f"sample_weight must not be negative, got {float(weight[row])}", row)
         return cls(matrix, labels, weight, clock, names)
 
 
@@ -184,12 +195,11 @@ def check_finite(matrix: Matrix, names: tuple[str, ...] | None, *, allow_nan: bo
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
         column = int(matrix.indices[entry])
         value = float(matrix.data[entry])
-    where = f"row {row}, column {column}" + (f" ({names[column]!r})" if names else "")
+    where = f", column {column}" + (f" ({names[column]!r})." if names else ".")
     if np.isnan(value):
-        raise ValueError(
-            f'Input X contains NaN at {where}. Pass missing="ignore" to leave missing values out.'
-        )
-    raise ValueError(f"Input X contains infinity: {value} at {where}.")
+        hint = ' Pass missing="ignore" to leave missing values out.'
+        raise RowError("Input X contains NaN", row, where + hint)
+    raise RowError(f"Input X contains infinity: {value}", row, where)
 
 
 def _column(values: ArrayLike, what: str) -> NDArray[np.float64]:
@@ -207,7 +217,7 @@ def _column(values: ArrayLike, what: str) -> NDArray[np.float64]:
     bad = ~np.isfinite(column)
     if bad.any():
         row = int(bad.argmax())
-        raise ValueError(f"{what} must be finite, got {float(column[row])} at row {row}.")
+        raise RowError(f"{what} must be finite, got {float(column[row])}", row)
     return column
 
 
@@ -242,7 +252,7 @@ def _labels_of_objects(values: list[Any]) -> NDArray[Any]:
     row = next(i for i, value in enumerate(values) if not isinstance(value, allowed))
     value = values[row]
     if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
-        raise ValueError(f"Input y contains a missing label: {value} at row {row}.")
+        raise RowError(f"Input y contains a missing label: {value}", row)
     raise TypeError(
         "Labels must be all integers, all booleans or all strings, got "
         f"{value!r} of type {type(value).__name__} at row {row}."
@@ -254,13 +264,15 @@ def _integral(labels: NDArray[Any]) -> NDArray[np.int64]:
     if bad.any():
         row = int(bad.argmax())
         kind = "NaN" if np.isnan(labels[row]) else "infinity"
-        raise ValueError(f"Input y contains {kind} at row {row}.")
+        raise RowError(f"Input y contains {kind}", row)
     bad = (labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63)
     if bad.any():
         row = int(bad.argmax())
-        raise ValueError(
+        raise RowError(
             "Unknown label type: continuous. Maybe you are trying to fit a classifier, which "
             "expects discrete classes on a regression target with continuous values "
-            f"({float(labels[row])} at row {row})."
+            f"(here {float(labels[row])}",
+            row,
+            ").",
         )
     return labels.astype(np.int64)

@@ -1,0 +1,60 @@
+"""numpy arrays and scipy sparse matrices in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from driftsieve.sources.base import Encoded, Options, Rows
+
+
+def read_array(X: Any, options: Options) -> Iterator[Rows]:
+    """A matrix by slices of rows; target, time and weight are arrays or columns of it."""
+    matrix = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    if matrix.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {matrix.ndim}D array instead.")
+    n_rows = matrix.shape[0]
+    given = [
+        value if value is None or isinstance(value, int) else aligned(value, n_rows, name)
+        for name, value in (
+            ("target", options.target),
+            ("weight", options.weight),
+            ("time", options.time),
+        )
+    ]
+    if given[0] is None:
+        raise ValueError("Where are the labels? Pass (X, y), or target= an array or a column.")
+    taken = [item for item in given if isinstance(item, int)]
+    for start in range(0, n_rows, options.batch_size):
+        rows = slice(start, start + options.batch_size)
+        part = matrix[rows]
+        columns: list[Any] = [None if g is None else _column(part, g, rows) for g in given]
+        if taken:
+            part = part[:, np.delete(np.arange(part.shape[1]), taken)]
+        yield Rows(part.shape[0], Encoded(part, *columns))
+
+
+def _column(part: Any, given: Any, rows: slice) -> Any:
+    if not isinstance(given, int):
+        return given[rows]
+    column = part[:, [given]]
+    return (column.toarray() if sparse.issparse(column) else column).ravel()
+
+
+def aligned(values: Any, n_rows: int, what: str) -> NDArray[Any]:
+    """One value for each row of the source."""
+    if isinstance(values, str):
+        raise ValueError(f"{what}={values!r} names a column, but arrays have no names.")
+    # Labels in a list stay what they are: numpy would make text of the number in ["a", 1].
+    is_list = what == "target" and isinstance(values, list)
+    array = np.array(values, dtype=object) if is_list else np.asarray(values)
+    if array.shape != (n_rows,):
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"the source has {n_rows} rows, {what} has shape {array.shape}."
+        )
+    return array

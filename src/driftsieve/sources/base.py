@@ -1,0 +1,87 @@
+"""What every source speaks: options in, chunks of encoded rows out, errors of one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Column = str | int | None  # a name, or a position from 0 (from the end when negative)
+
+
+class SourceError(ValueError):
+    """A source that cannot be read, in one line: the file, the line or row, and the cause.
+
+    Lines of text files count from 1, as editors do; rows of all else from 0, as numpy does.
+
+    >>> print(SourceError("no column 'y'", "mail.csv", "line 3"))
+    mail.csv, line 3: no column 'y'
+    """
+
+    def __init__(self, cause: object, file: str | None = None, where: str | None = None) -> None:
+        place = ", ".join(part for part in (file, where) if part)
+        text = " ".join(f"{place}: {cause}".split()) if place else " ".join(str(cause).split())
+        super().__init__(text if len(text) <= 500 else text[:497] + "...")
+        self.file = file
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The arguments of ``as_batches`` that readers need; it documents them."""
+
+    target: Any = None
+    time: Any = None
+    weight: Any = None
+    batch_size: int = 4096
+    header: bool | Literal["auto"] = "auto"
+    delimiter: str | None = None
+    zero_based: bool | Literal["auto"] = "auto"
+    categorical: Sequence[str] = ()
+    drop: Sequence[str] = ()
+
+
+class Encoded(NamedTuple):
+    """What ``Batch.of`` takes."""
+
+    X: Any
+    y: NDArray[Any]
+    weight: NDArray[Any] | None = None
+    t: NDArray[Any] | None = None
+    names: tuple[str, ...] | None = None
+
+    def take(self, rows: NDArray[Any] | slice) -> Encoded:
+        weight = None if self.weight is None else self.weight[rows]
+        t = None if self.t is None else self.t[rows]
+        return Encoded(self.X[rows], self.y[rows], weight, t, self.names)
+
+
+@dataclass(slots=True)
+class Rows:
+    """The next ``n_read`` rows of a source: encoded, not yet validated.
+
+    Rows that could not be made sense of are in ``bad`` (offset to cause) and not in ``encoded``,
+    which is None when nothing else was read.
+    """
+
+    n_read: int
+    encoded: Encoded | None
+    bad: dict[int, str] = field(default_factory=dict)
+    lines: Sequence[int] | None = None  # line number of each row read, in text files
+    bytes_read: int = 0  # of the file, so far
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """The offsets of the encoded rows among those read."""
+        return np.delete(np.arange(self.n_read), sorted(self.bad))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file, or the one object in memory that is read."""
+
+    read: Callable[[], Iterator[Rows]]
+    name: str | None = None
+    size: int | None = None

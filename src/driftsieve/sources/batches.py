@@ -1,0 +1,139 @@
+"""Batches: the iterator that validates what readers read and keeps the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from typing import Literal, cast
+
+import numpy as np
+
+from driftsieve.batch import Batch, Missing, RowError
+from driftsieve.sources.base import Encoded, Part, Rows, SourceError
+
+OnError = Literal["raise", "skip"]
+N_REASONS = 10
+
+
+class Batches(Iterator[Batch]):
+    """Batches of a source, with counts that hold whenever the caller looks.
+
+    ``rows_read`` is the number of rows delivered plus ``rows_skipped``. ``position`` is the
+    ``skip_rows`` with which ``as_batches`` goes on right after the last batch delivered.
+    ``bytes_read`` of ``total_bytes`` (None where unknown) tells how far along the files it is;
+    ``skip_reasons`` holds the first few rows left out and why.
+    """
+
+    def __init__(
+        self, parts: Sequence[Part], *, missing: Missing, on_error: OnError, skip_rows: int
+    ) -> None:
+        self.rows_read = 0
+        self.rows_skipped = 0
+        self.skip_reasons: list[str] = []
+        self.bytes_read = 0
+        sizes = [part.size for part in parts]
+        self.total_bytes = None if None in sizes else sum(cast("list[int]", sizes))
+        self.files = tuple(part.name for part in parts if part.name is not None)
+        self._missing = missing
+        self._on_error = on_error
+        self._resumed = 0
+        self._stream = self._run(parts, skip_rows)
+
+    @property
+    def rows_delivered(self) -> int:
+        return self.rows_read - self.rows_skipped
+
+    @property
+    def position(self) -> int:
+        return self._resumed + self.rows_read
+
+    def __next__(self) -> Batch:
+        return next(self._stream)
+
+    def close(self) -> None:
+        """Close the open file. Iteration is over."""
+        self._stream.close()
+
+    def _run(self, parts: Sequence[Part], skip_rows: int) -> Generator[Batch]:
+        for part in parts:
+            bytes_before, row = self.bytes_read, 0
+            with closing(_named(part)) as chunks:
+                for rows in chunks:
+                    # The rows before skip_rows were read by an earlier run: they are encoded
+                    # again, because the features they bring must come in the same order.
+                    resumed = min(skip_rows - self._resumed, rows.n_read)
+                    batch, bad = self._validated(part.name, rows, row, resumed)
+                    row += rows.n_read
+                    self._resumed += resumed
+                    self.rows_read += rows.n_read - resumed
+                    self.rows_skipped += len(bad)
+                    self.skip_reasons += bad[: N_REASONS - len(self.skip_reasons)]
+                    self.bytes_read = bytes_before + rows.bytes_read
+                    if batch is not None and batch.n_rows:
+                        yield batch
+            if row == 0 and part.name is not None:
+                raise SourceError("the file has no rows", part.name)
+            self.bytes_read = bytes_before + (part.size or 0)
+        if self._resumed < skip_rows:
+            raise SourceError(f"cannot skip {skip_rows} rows: there are only {self._resumed}")
+
+    def _validated(
+        self, name: str | None, rows: Rows, row: int, resumed: int
+    ) -> tuple[Batch | None, list[str]]:
+        """The rows from ``resumed`` on as a batch, and an error text for each one left out."""
+
+        def error(offset: int, cause: str) -> SourceError:
+            where = f"row {row + offset}" if rows.lines is None else f"line {rows.lines[offset]}"
+            return SourceError(cause, name, where)
+
+        bad = {offset: cause for offset, cause in rows.bad.items() if offset >= resumed}
+        if bad and self._on_error == "raise":
+            raise error(min(bad), bad[min(bad)])
+        batch = None
+        if rows.encoded is not None:
+            kept = rows.kept
+            encoded = rows.encoded
+            if resumed:
+                encoded, kept = encoded.take(kept >= resumed), kept[kept >= resumed]
+            try:
+                batch = self._batch(encoded)
+            except RowError as problem:
+                if self._on_error == "raise":
+                    raise error(int(kept[problem.row]), problem.cause) from problem
+                causes = self._bad_rows(encoded, 0, len(kept))
+                batch = self._batch(encoded.take(np.delete(np.arange(len(kept)), list(causes))))
+                bad |= {int(kept[offset]): cause for offset, cause in causes.items()}
+            except (ValueError, TypeError) as problem:
+                raise SourceError(problem, name) from problem
+        return batch, [str(error(offset, bad[offset])) for offset in sorted(bad)]
+
+    def _batch(self, encoded: Encoded) -> Batch:
+        return Batch.of(
+            encoded.X,
+            encoded.y,
+            sample_weight=encoded.weight,
+            t=encoded.t,
+            missing=self._missing,
+            feature_names=encoded.names,
+        )
+
+    def _bad_rows(self, encoded: Encoded, start: int, stop: int) -> dict[int, str]:
+        """Each row that ``Batch.of`` refuses, found by halving, and why."""
+        try:
+            self._batch(encoded.take(slice(start, stop)))
+        except RowError as problem:
+            if stop - start == 1:
+                return {start: problem.cause}
+            middle = (start + stop) // 2
+            return self._bad_rows(encoded, start, middle) | self._bad_rows(encoded, middle, stop)
+        return {}
+
+
+def _named(part: Part) -> Generator[Rows]:
+    """What the part reads; an error that does not name the file is made to."""
+    try:
+        yield from part.read()
+    except SourceError as problem:
+        if problem.file or part.name is None:
+            raise
+        raise SourceError(problem, part.name) from problem

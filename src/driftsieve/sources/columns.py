@@ -1,0 +1,138 @@
+"""Tables to matrices: numeric columns as they are, one indicator feature per category of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from driftsieve.sources.base import Column, Encoded, Options, SourceError
+from driftsieve.sources.features import Features
+
+Values = NDArray[Any] | Sequence[str | None]  # numbers (NaN is missing), or text (None is missing)
+Table = Mapping[str, Values]
+
+
+class TableEncoder:
+    """Encodes the tables of one stream, whose columns may not change their names or kinds.
+
+    Numeric columns come first, in their order. If there are text columns, every batch is CSR and
+    categories follow in order of first appearance, named ``column=value``: features are only
+    ever added at the end. A missing category sets no indicator.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._is_text: dict[str, bool] | None = None
+        self._features = Features()
+
+    def encode(self, table: Table, n_rows: int, y: NDArray[Any] | None = None) -> Encoded:
+        """The table as ``Batch.of`` takes it; ``y`` is for labels that are in no column."""
+        is_text = {name: not isinstance(values, np.ndarray) for name, values in table.items()}
+        if self._is_text is None:
+            self._start(is_text, has_labels=y is not None)
+        elif is_text != self._is_text:
+            raise SourceError(_difference(self._is_text, is_text))
+        X = self._dense(table, n_rows)
+        if self._text:
+            X = self._with_indicators(X, table)
+        labels = _array(table[self._target or ""]) if y is None else y
+        weight = None if self._weight is None else _array(table[self._weight])
+        t = None if self._time is None else seconds(table[self._time])
+        return Encoded(X, labels, weight, t, self._features.names)
+
+    def _start(self, is_text: dict[str, bool], *, has_labels: bool) -> None:
+        columns = list(is_text)
+        if self._options.target is None and not has_labels:
+            raise SourceError(f"which column is the label? Pass target=, one of {_list(columns)}")
+        self._target = None if has_labels else find_column(columns, self._options.target)
+        self._time = find_column(columns, self._options.time)
+        self._weight = find_column(columns, self._options.weight)
+        if self._weight is not None and is_text[self._weight]:
+            raise SourceError(f"the weight column {self._weight!r} holds text, not numbers")
+        features = [n for n in columns if n not in (self._target, self._time, self._weight)]
+        self._text = [name for name in features if is_text[name]]
+        self._numeric = [name for name in features if not is_text[name]]
+        for name in self._numeric:
+            self._features[name]
+        self._is_text = is_text
+
+    def _dense(self, table: Table, n_rows: int) -> NDArray[Any]:
+        columns = [np.asarray(table[name]) for name in self._numeric]
+        single = bool(columns) and all(column.dtype == np.float32 for column in columns)
+        X = np.empty((n_rows, len(columns)), np.float32 if single else np.float64, order="F")
+        for j, column in enumerate(columns):
+            X[:, j] = column
+        return X
+
+    def _with_indicators(self, X: NDArray[Any], table: Table) -> Any:
+        features = self._features
+        chosen = np.empty((len(X), len(self._text)), dtype=np.int64)
+        for j, name in enumerate(self._text):
+            values = table[name]
+            chosen[:, j] = [-1 if value is None else features[name, value] for value in values]
+        chosen.sort(axis=1)  # canonical CSR from the start
+        numeric = np.broadcast_to(np.arange(X.shape[1]), X.shape)
+        indices = np.hstack([numeric, chosen])
+        data = np.hstack([X, np.ones(chosen.shape, X.dtype)])
+        present = np.hstack([X != 0, chosen >= 0])
+        indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+        shape = (len(X), len(features))
+        return sparse.csr_array((data[present], indices[present], indptr), shape=shape)
+
+
+def find_column(columns: Sequence[str], wanted: Column) -> str | None:
+    """The name of the column meant by a name or a position (which may be text: ``"0"``)."""
+    if wanted is None or (isinstance(wanted, str) and wanted in columns):
+        return wanted
+    try:
+        return columns[int(wanted)]
+    except (ValueError, TypeError, IndexError):
+        raise SourceError(f"no column {wanted!r}: there are {_list(columns)}") from None
+
+
+def without(columns: Sequence[str], drop: Sequence[str]) -> list[str]:
+    """The columns that are left; it is an error to drop one that is not there."""
+    dropped = {find_column(columns, name) for name in drop}
+    return [name for name in columns if name not in dropped]
+
+
+def seconds(values: Values) -> NDArray[Any]:
+    """Clock readings: numbers as they are, ISO dates as seconds since 1970 (UTC)."""
+    if isinstance(values, np.ndarray):
+        return values
+    return np.array([second(value) for value in values], dtype=np.float64)
+
+
+def second(value: str | None) -> float:
+    """An ISO date in seconds since 1970, NaN for what is none."""
+    try:
+        moment = datetime.fromisoformat(value or "")
+    except ValueError:
+        return float("nan")
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _array(values: Values) -> NDArray[Any]:
+    if isinstance(values, np.ndarray):
+        return values
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _difference(before: dict[str, bool], now: dict[str, bool]) -> str:
+    for name, text in before.items():
+        if name not in now:
+            return f"column {name!r} is missing, which earlier rows have"
+        if now[name] != text:
+            kinds = ("numbers", "text")
+            return f"column {name!r} held {kinds[text]} and now holds {kinds[now[name]]}"
+    return f"column {next(name for name in now if name not in before)!r} is new"
+
+
+def _list(columns: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, columns[:20]))
+    return shown + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")

@@ -1,0 +1,126 @@
+"""Files by name: which ones are meant, what is in them, and how their bytes are read."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from driftsieve.sources.base import SourceError
+
+SUFFIXES = {
+    ".svm": "svmlight",
+    ".libsvm": "svmlight",
+    ".svmlight": "svmlight",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+# What decompressors and the operating system raise; pyarrow's errors are ValueError and OSError.
+READ_ERRORS = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to read; ``-`` is standard input."""
+
+    name: str
+    size: int | None = None
+
+    @property
+    def compression(self) -> str | None:
+        suffix = Path(self.name).suffix.lower()
+        return suffix if suffix in COMPRESSED else None
+
+    @property
+    def format(self) -> str:
+        path = Path(self.name.lower())
+        suffix = path.with_suffix("").suffix if self.compression else path.suffix
+        if suffix not in SUFFIXES:
+            known = ", ".join(sorted(set(SUFFIXES.values())))
+            raise SourceError(f"its name does not tell the format: pass one of {known}", self.name)
+        return SUFFIXES[suffix]
+
+
+def find(names: list[str | PathLike[str]]) -> list[File]:
+    """The files that are meant, each seen to be there; a pattern means its matches, sorted."""
+    return [file for name in names for file in _matches(str(name))]
+
+
+def _matches(name: str) -> list[File]:
+    if name == "-":
+        return [File(name)]
+    path = Path(name).expanduser()
+    if path.exists():
+        return [_checked(path)]
+    if any(sign in name for sign in "*?["):
+        anchor = Path(path.anchor)
+        found = sorted(anchor.glob(str(path.relative_to(anchor))))
+        if found:
+            return [_checked(match) for match in found if not match.is_dir()]
+        raise SourceError("no file matches", name)
+    raise SourceError("no such file", name)
+
+
+def _checked(path: Path) -> File:
+    if path.is_dir():
+        raise SourceError(f"is a directory: name its files, as in {path / '*.csv'}", str(path))
+    size = path.stat().st_size
+    if path.is_file() and size == 0:
+        raise SourceError("the file is empty", str(path))
+    return File(str(path), size if path.is_file() else None)
+
+
+@contextmanager
+def opened(file: File) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """The file as it lies on disk, to ask how far reading has come, and its bytes uncompressed."""
+    if file.name == "-":
+        yield sys.stdin.buffer, sys.stdin.buffer
+        return
+    try:
+        raw: Any = io.FileIO(file.name)
+    except OSError as problem:
+        raise SourceError(problem.strerror, file.name) from problem
+    with raw:
+        source = _uncompressed(raw, file.compression)
+        with io.BufferedReader(source, buffer_size=1 << 20) as stream:
+            yield raw, stream
+
+
+def _uncompressed(raw: Any, compression: str | None) -> Any:
+    if compression == ".gz":
+        return gzip.GzipFile(fileobj=raw)
+    if compression == ".bz2":
+        return bz2.BZ2File(raw)
+    if compression == ".xz":
+        return lzma.LZMAFile(raw)
+    if compression == ".zst":
+        pa = pyarrow("Reading .zst files")
+        return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd")
+    return raw
+
+
+def pyarrow(purpose: str) -> Any:
+    """The module, imported only where it is needed."""
+    try:
+        import pyarrow as pa
+    except ImportError as problem:
+        raise ImportError(f'{purpose} needs pyarrow: pip install "driftsieve[files]"') from problem
+    return pa

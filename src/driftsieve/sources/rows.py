@@ -1,0 +1,180 @@
+"""Rows one by one: an iterable of dicts, of (dict, label) or of (values, label) pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from driftsieve.sources.base import Encoded, Options, Rows, SourceError
+from driftsieve.sources.columns import second
+from driftsieve.sources.features import Features
+
+ROW_ERRORS = (ValueError, TypeError, OverflowError)
+
+
+def read_rows(source: Iterable[Any], options: Options) -> Iterator[Rows]:
+    """Rows of an iterable, which the first one tells the kind of."""
+    items = iter(source)
+    first = next(items, None)
+    if first is None:
+        return
+    encoder = DictEncoder(options) if _holds_dict(first) else PairEncoder(options)
+    items = chain([first], items)
+    while chunk := list(islice(items, options.batch_size)):
+        yield encoder.encode(chunk)
+
+
+def _holds_dict(item: Any) -> bool:
+    if isinstance(item, Mapping):
+        return True
+    if isinstance(item, tuple | list) and len(item) == 2:
+        return isinstance(item[0], Mapping)
+    raise TypeError(
+        f"rows must be dicts or (x, y) pairs, got {type(item).__name__}: as_batches takes arrays, "
+        "sparse matrices, data frames, file names, and iterables of rows."
+    )
+
+
+class Row(NamedTuple):
+    """One row of features, as sparse entries."""
+
+    indices: list[int]
+    data: list[float]
+    label: Any
+    weight: float
+    t: float
+
+
+class Labels:
+    """Sees to it that labels are all text or all numbers."""
+
+    def __init__(self) -> None:
+        self._text: bool | None = None
+
+    def check(self, label: Any) -> Any:
+        if label is None:
+            return label
+        text = isinstance(label, str)
+        if not text and not isinstance(label, Real | np.bool_):
+            raise TypeError(f"labels must be numbers or text, got {label!r}")
+        if self._text is None:
+            self._text = text
+        if self._text != text:
+            raise TypeError(f"labels were {'text' if self._text else 'numbers'}, got {label!r}")
+        return label
+
+
+class DictEncoder:
+    """Encodes dicts as CSR rows: a key is a feature, an absent one the value 0.
+
+    Features are numbered in order of first appearance. Text makes an indicator named
+    ``key=value``; None is a missing number, or no category. A key that held numbers may not hold
+    text later, nor the other way round.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._target, self._weight, self._time = options.target, options.weight, options.time
+        self._special = {self._target, self._weight, self._time, *options.drop}
+        self._is_text: dict[str, bool] = dict.fromkeys(options.categorical, True)
+        self._features = Features()
+        self._labels = Labels()
+
+    def encode(self, items: list[Any]) -> Rows:
+        """Dicts, (dict, label) pairs, or texts that say why there is none."""
+        rows: list[Row] = []
+        bad: dict[int, str] = {}
+        for offset, item in enumerate(items):
+            try:
+                rows.append(self._row(item))
+            except ROW_ERRORS as problem:
+                bad[offset] = str(problem)
+        if not rows:
+            return Rows(len(items), None, bad)
+        indices = np.fromiter(chain.from_iterable(row.indices for row in rows), np.int64)
+        data = np.fromiter(chain.from_iterable(row.data for row in rows), np.float64)
+        indptr = np.cumsum([0] + [len(row.indices) for row in rows])
+        X = sparse.csr_array((data, indices, indptr), shape=(len(rows), len(self._features)))
+        y = np.fromiter((row.label for row in rows), dtype=object, count=len(rows))
+        weight = None if self._weight is None else np.array([row.weight for row in rows])
+        t = None if self._time is None else np.array([row.t for row in rows])
+        return Rows(len(items), Encoded(X, y, weight, t, self._features.names), bad)
+
+    def _row(self, item: Any) -> Row:
+        if isinstance(item, str):
+            raise ValueError(item)
+        if isinstance(item, Mapping):
+            record, label = item, _value(item, self._target, "target")
+        else:
+            record, label = item
+        weight = t = 0.0
+        if self._weight is not None:
+            weight = float(_value(record, self._weight, "weight"))
+        if self._time is not None:
+            t = _value(record, self._time, "time")
+            t = second(t) if isinstance(t, str) else float(t)
+        row = Row([], [], self._labels.check(label), weight, t)
+        for key, value in record.items():
+            if key not in self._special:
+                self._add(row, str(key), value)
+        return row
+
+    def _add(self, row: Row, key: str, value: Any) -> None:
+        if not (value is None or isinstance(value, float | int | str | Real | np.bool_)):
+            raise TypeError(f"{key!r} must be a number or text, got {type(value).__name__}")
+        is_text = self._is_text.setdefault(key, isinstance(value, str))
+        if is_text and value is not None:
+            if not isinstance(value, str):
+                raise TypeError(f"{key!r} held text, but here {value!r}")
+            row.indices.append(self._features[key, value])
+            row.data.append(1.0)
+        elif not is_text:
+            if isinstance(value, str):
+                raise TypeError(f"{key!r} held numbers, but here {value!r}")
+            number = float("nan") if value is None else float(value)
+            feature = self._features[key]
+            if number:
+                row.indices.append(feature)
+                row.data.append(number)
+
+
+class PairEncoder:
+    """Encodes (values, label) pairs, all of the same number of values, as a dense matrix."""
+
+    def __init__(self, options: Options) -> None:
+        for name in ("target", "time", "weight"):
+            if getattr(options, name) is not None:
+                raise SourceError(f"{name}= does not go with (values, label) pairs")
+        self._width: int | None = None
+        self._labels = Labels()
+
+    def encode(self, items: list[Any]) -> Rows:
+        vectors, labels = [], []
+        bad: dict[int, str] = {}
+        for offset, item in enumerate(items):
+            try:
+                x, label = item
+                vector = np.asarray(x, dtype=np.float64)
+                if self._width is None and vector.ndim == 1:
+                    self._width = len(vector)
+                if vector.shape != (self._width,):
+                    raise ValueError(f"values of shape {vector.shape}, not ({self._width},)")
+                labels.append(self._labels.check(label))
+                vectors.append(vector)
+            except ROW_ERRORS as problem:
+                bad[offset] = str(problem)
+        if not vectors:
+            return Rows(len(items), None, bad)
+        y = np.fromiter(labels, dtype=object, count=len(labels))
+        return Rows(len(items), Encoded(np.stack(vectors), y), bad)
+
+
+def _value(record: Mapping[Any, Any], key: Any, what: str) -> Any:
+    try:
+        return record[key]
+    except KeyError:
+        raise ValueError(f"the {what} {key!r} is absent") from None

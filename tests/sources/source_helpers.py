@@ -1,0 +1,47 @@
+"""What the tests of sources share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from driftsieve.batch import Batch
+from driftsieve.sources import SourceError, as_batches
+
+ROLES = {"target": "label", "weight": "w", "time": "ts"}
+
+
+def dense(batch: Batch) -> np.ndarray[Any, Any]:
+    return batch.X.toarray() if sparse.issparse(batch.X) else np.asarray(batch.X)
+
+
+def assert_same_batches(got: Iterable[Batch], expected: Iterable[Batch]) -> None:
+    for one, other in zip(got, expected, strict=True):
+        assert one.feature_names == other.feature_names
+        assert sparse.issparse(one.X) == sparse.issparse(other.X)
+        np.testing.assert_array_equal(dense(one), dense(other))
+        assert one.y.tolist() == other.y.tolist()
+        for a, b in ((one.sample_weight, other.sample_weight), (one.t, other.t)):
+            assert (a is None) == (b is None)
+            if a is not None:
+                np.testing.assert_array_equal(a, b)
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def error_of(path: Path, **options: Any) -> str:
+    """What is said of the file, after seeing that it is one line and names it."""
+    with pytest.raises(SourceError) as caught:
+        list(as_batches(path, **options))
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(str(path))
+    return message.removeprefix(str(path))

@@ -1,0 +1,211 @@
+"""CSV and TSV files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from source_helpers import ROLES, assert_same_batches, dense, error_of, write
+
+from driftsieve.batch import Batch
+from driftsieve.sources import SourceError, as_batches
+from driftsieve.sources.cells import CellParser
+
+
+@pytest.fixture(params=["with pyarrow", "without pyarrow"])
+def _pyarrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "without pyarrow":
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+
+WRITERS = {
+    "pandas": lambda data, path: pd.DataFrame(data).to_csv(path, index=False),
+    "polars": lambda data, path: pl.DataFrame(data).write_csv(path),
+    "pyarrow": lambda data, path: pa.csv.write_csv(pa.table(data), path),
+    "windows": lambda data, path: pd.DataFrame(data).to_csv(
+        path, index=False, lineterminator="\r\n", encoding="utf-8-sig"
+    ),
+}
+
+
+@pytest.mark.usefixtures("_pyarrow")
+@pytest.mark.parametrize("writer", WRITERS)
+def test_csv_of_every_writer(
+    writer: str, tmp_path: Path, mixed: dict[str, list[Any]], mixed_batches: list[Batch]
+) -> None:
+    path = tmp_path / "mixed.csv"
+    WRITERS[writer](mixed, path)
+    assert_same_batches(as_batches(path, batch_size=16, **ROLES), mixed_batches)
+
+
+def test_tsv_and_other_delimiters(
+    tmp_path: Path, mixed: dict[str, list[Any]], mixed_batches: list[Batch]
+) -> None:
+    frame = pd.DataFrame(mixed)
+    frame.to_csv(tmp_path / "a.tsv", index=False, sep="\t")
+    frame.to_csv(tmp_path / "b.csv", index=False, sep=";")
+    assert_same_batches(as_batches(tmp_path / "a.tsv", batch_size=16, **ROLES), mixed_batches)
+    semicolons = as_batches(tmp_path / "b.csv", batch_size=16, delimiter=";", **ROLES)
+    assert_same_batches(semicolons, mixed_batches)
+
+
+def test_csv_without_a_header(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "-1,0.5,7\n1,1.5,8\n")
+    (batch,) = as_batches(path, target=0)
+    assert batch.feature_names == ("f1", "f2")
+    assert batch.X.tolist() == [[0.5, 7], [1.5, 8]]
+    assert batch.y.tolist() == [-1, 1]
+    assert next(as_batches(path, target="0")).y.tolist() == [-1, 1]
+    assert next(as_batches(path, target="-1", header=True)).y.tolist() == [1]
+
+
+def test_a_first_row_with_the_target_is_a_header(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "2019,2020,y\n1,2,0\n3,4,1\n")
+    (batch,) = as_batches(path, target="y")
+    assert batch.feature_names == ("2019", "2020")
+    assert batch.n_rows == 2
+    text_only = write(tmp_path / "b.csv", "u,x\nv,y\n")
+    assert next(as_batches(text_only, target=0, header=False)).y.tolist() == ["u", "v"]
+
+
+@pytest.mark.usefixtures("_pyarrow")
+def test_csv_missing_cells(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "x,c,y\n1,u,0\nNA,,1\n\n?,v,0\n2,null,1\n")
+    assert error_of(path, target="y").startswith(", line 3: Input X contains NaN, column 0 ('x')")
+    first, second = as_batches(path, target="y", missing="ignore", batch_size=2)
+    np.testing.assert_array_equal(dense(first), [[1, 1], [np.nan, 0]])
+    np.testing.assert_array_equal(dense(second), [[np.nan, 0, 1], [2, 0, 0]])
+
+
+def test_a_column_that_starts_empty_holds_numbers(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "x,y\n,0\n,1\n5,0\nred,1\n")
+    options = {"target": "y", "missing": "ignore", "batch_size": 2}
+    assert error_of(path, **options) == ", line 5: column 'x' holds numbers, but here 'red'"
+    *_, last = as_batches(path, categorical=["x"], **options)
+    assert last.feature_names == ("x=5", "x=red")
+
+
+def test_csv_columns_can_be_dropped(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "id,x,y\nq1,1,0\nq2,2,1\n")
+    assert next(as_batches(path, target=1, drop=["id"])).X.tolist() == [[1], [2]]
+    assert error_of(path, target="y", drop=["no"]).startswith(": no column 'no'")
+
+
+@pytest.mark.usefixtures("_pyarrow")
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [
+        ("1,0\n2,1,9\n3,1\n", "3 columns where there should be 2"),
+        ("1,0\n2\n3,1\n", "1 columns where there should be 2"),
+        ("1,0\ntwo,1\n3,1\n", "column 'x' holds numbers, but here 'two'"),
+        ("1,0\n1_0,1\n3,1\n", "column 'x' holds numbers, but here '1_0'"),
+        ("1,0\n2,one\n3,1\n", "column 'y' holds numbers, but here 'one'"),
+        (b"1,0\n\xff,1\n3,1\n", "not valid UTF-8 (byte 0xff)"),
+        ("1,0\n-inf,1\n3,1\n", "Input X contains infinity: -inf, column 0 ('x')."),
+        ("1,0\n2,\n3,1\n", "Input y contains NaN."),
+        ("1,0\n2,0.5\n3,1\n", "Unknown label type: continuous."),
+        ("1,0\n2\r5,1\n3,1\n", "new-line character seen in unquoted field"),
+    ],
+)
+@pytest.mark.parametrize("batch_size", [1, 2, 10])
+def test_bad_csv_rows(content: str | bytes, cause: str, batch_size: int, tmp_path: Path) -> None:
+    data = content.encode() if isinstance(content, str) else content
+    path = write(tmp_path / "a.csv", b"x,y\n" + data)
+    options = {"target": "y", "batch_size": batch_size}
+    assert error_of(path, **options).startswith(f", line 3: {cause}")
+    batches = as_batches(path, on_error="skip", **options)
+    got = list(batches)
+    assert np.vstack([dense(batch) for batch in got]).tolist() == [[1], [3]]
+    assert np.concatenate([batch.y for batch in got]).tolist() == [0, 1]
+    assert (batches.rows_read, batches.rows_delivered, batches.rows_skipped) == (3, 2, 1)
+    assert batches.skip_reasons == [str(path) + error_of(path, **options)]
+
+
+def test_a_quote_that_is_never_closed(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", 'c,y\nu,0\n"v,1\nw,0\n')
+    assert error_of(path, target="y") == ", line 3: a quoted field is not closed"
+    batches = as_batches(path, target="y", on_error="skip")
+    assert [batch.y.tolist() for batch in batches] == [[0]]
+    assert batches.rows_skipped == 1
+
+
+def test_a_quote_within_a_field_is_a_character(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", 'c,y\n5" pipe,0\n6" pipe,1\n')
+    (batch,) = as_batches(path, target="y")
+    assert batch.feature_names == ('c=5" pipe', 'c=6" pipe')
+
+
+def test_csv_headers_that_will_not_do(tmp_path: Path) -> None:
+    twice = write(tmp_path / "a.csv", "x,y,x\n1,2,3\n")
+    assert error_of(twice, target="y") == ": the header has column 'x' 2 times"
+    invalid = write(tmp_path / "b.csv", b"x,\xe9\n1,2\n")
+    assert error_of(invalid, target="x") == ", line 1: not valid UTF-8 (byte 0xe9)"
+    alone = write(tmp_path / "c.csv", "x,y\n")
+    assert error_of(alone, target="y") == ": the file has no rows"
+    absent = write(tmp_path / "d.csv", "x,y\n1,2\n")
+    assert error_of(absent, target="z") == ": no column 'z': there are 'x', 'y'"
+    assert error_of(absent).startswith(": which column is the label?")
+    words = write(tmp_path / "e.csv", "x,y\nu,2\n")
+    assert (
+        error_of(words, target="y", weight="x") == ": the weight column 'x' holds text, not numbers"
+    )
+
+
+def test_csv_files_must_agree(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "x,c,y\n1,u,0\n")
+    write(tmp_path / "b.csv", "y,x,c\n1,2,v\n")  # another order is fine
+    first, second = as_batches([tmp_path / "a.csv", tmp_path / "b.csv"], target="y")
+    assert dense(first).tolist() == [[1, 1]]
+    assert dense(second).tolist() == [[2, 0, 1]]
+    for content, cause in {
+        "x,y\n1,0\n": "column 'c' is missing, which earlier rows have",
+        "x,c,y,z\n1,u,0,1\n": "column 'z' is new",
+    }.items():
+        other = write(tmp_path / "c.csv", content)
+        with pytest.raises(SourceError, match=f"^{other}: {cause}$"):
+            list(as_batches([tmp_path / "a.csv", other], target="y"))
+
+
+CELLS = st.one_of(
+    st.floats().map(repr),
+    st.integers().map(str),
+    st.sampled_from(["", "NA", "?", "+1", " 1", "1 ", ".5", "1e400", "-0.0", "0x1", "1_0", "½"]),
+    st.text("ab \"',;\t\n", max_size=4),
+)
+
+
+@given(
+    first=st.tuples(CELLS, CELLS), rows=st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=4)
+)
+def test_pyarrow_reads_no_cell_otherwise(
+    first: tuple[str, str], rows: list[tuple[str, str]]
+) -> None:
+    def records(cells: list[tuple[str, str]]) -> list[bytes]:
+        lines = []
+        for row in cells:
+            with io.StringIO() as out:
+                csv.writer(out, lineterminator="\n").writerow(row)
+                lines.append(out.getvalue().encode())
+        return lines
+
+    parser = CellParser(",", [])
+    parser.parse(["a", "b"], records([first]))
+    chunk = records(rows)
+    fast = parser._fast(["a", "b"], chunk)
+    if fast is not None:
+        parser._fast = lambda *_: None  # type: ignore[method-assign]
+        slow, bad = parser.parse(["a", "b"], chunk)
+        assert bad == {}
+        for name in ("a", "b"):
+            np.testing.assert_array_equal(np.asarray(fast[name]), np.asarray(slow[name]))

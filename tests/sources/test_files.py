@@ -1,0 +1,183 @@
+"""Which files are meant, how they are compressed, and what is wrong with them."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from source_helpers import assert_same_batches, error_of, write
+
+from driftsieve.sources import SourceError, as_batches
+
+LINES = "".join(f"{i % 2} 1:{i} {i + 2}:1\n" for i in range(1000)).encode()
+COMPRESS = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda data: pa.compress(data, codec="zstd", asbytes=True),
+}
+
+
+def labels(source: Any, **options: Any) -> list[int]:
+    return [int(label) for batch in as_batches(source, **options) for label in batch.y]
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_compressed_files(suffix: str, tmp_path: Path) -> None:
+    plain = write(tmp_path / "a.svm", LINES)
+    packed = write(tmp_path / f"a.svm.{suffix}", COMPRESS[suffix](LINES))
+    batches = as_batches(packed, batch_size=300)
+    assert_same_batches(batches, as_batches(plain, batch_size=300))
+    assert batches.bytes_read == batches.total_bytes == packed.stat().st_size
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_files_of_several_compressed_parts(suffix: str, tmp_path: Path) -> None:
+    half = len(LINES) // 2
+    parts = COMPRESS[suffix](LINES[:half]) + COMPRESS[suffix](LINES[half:])
+    assert len(labels(write(tmp_path / f"a.svm.{suffix}", parts))) == 1000
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_truncated_files(suffix: str, tmp_path: Path) -> None:
+    packed = COMPRESS[suffix](LINES)
+    path = write(tmp_path / f"a.svm.{suffix}", packed[: len(packed) // 2])
+    for on_error in ("raise", "skip"):
+        message = error_of(path, on_error=on_error)
+        assert message.startswith(", line ")
+        assert "cannot be read: " in message
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_files_that_are_not_compressed(suffix: str, tmp_path: Path) -> None:
+    assert "cannot be read: " in error_of(write(tmp_path / f"a.svm.{suffix}", LINES))
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (gzip.compress(LINES), "a gzip file"),
+        (bz2.compress(LINES), "a bzip2 file"),
+        (lzma.compress(LINES), "a xz file"),
+        (b"PAR1....", "a parquet file"),
+        (b"\x7fELF\x00\x00", "a binary file"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.svm", "a.csv", "a.jsonl"])
+def test_text_files_that_are_not_text(content: bytes, kind: str, name: str, tmp_path: Path) -> None:
+    target = {} if name == "a.svm" else {"target": "y"}
+    assert error_of(write(tmp_path / name, content), **target).startswith(f": is {kind}, not ")
+
+
+def test_names_lists_and_patterns(tmp_path: Path) -> None:
+    for day in (3, 1, 2):
+        write(tmp_path / f"day{day}.svm", f"{day} 1:1\n")
+    assert labels(str(tmp_path / "day*.svm")) == [1, 2, 3]
+    assert labels(tmp_path / "day[23].svm") == [2, 3]
+    assert labels([tmp_path / "day3.svm", str(tmp_path / "day[12].svm")]) == [3, 1, 2]
+    assert labels((tmp_path / "day2.svm",)) == [2]
+    assert as_batches(tmp_path / "day*.svm").files == tuple(
+        str(tmp_path / f"day{day}.svm") for day in (1, 2, 3)
+    )
+
+
+def test_a_pattern_may_be_relative_and_a_name_may_look_like_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "day[1].svm", "7 1:1\n")
+    (tmp_path / "sub").mkdir()
+    write(tmp_path / "sub" / "a.svm", "8 1:1\n")
+    assert labels("day[1].svm") == [7]
+    assert labels("*/a.svm") == [8]
+    assert labels("**/*.svm") == [7, 8]
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"a\.svm: no such file$"):
+        as_batches(tmp_path / "a.svm")
+    with pytest.raises(SourceError, match=r"\*\.svm: no file matches$"):
+        as_batches(tmp_path / "*.svm")
+    with pytest.raises(SourceError, match="is a directory: name its files"):
+        as_batches(tmp_path)
+    with pytest.raises(SourceError, match=r"b\.svm: the file is empty$"):
+        as_batches(write(tmp_path / "b.svm", ""))
+    with pytest.raises(SourceError, match=r"c\.svm: the file has no rows$"):
+        list(as_batches(write(tmp_path / "c.svm", "# nothing\n\n")))
+    with pytest.raises(SourceError, match=r"d\.svm\.gz: the file has no rows$"):
+        list(as_batches(write(tmp_path / "d.svm.gz", gzip.compress(b""))))
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="this user may read everything")
+def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.svm", LINES)
+    path.chmod(0)
+    assert error_of(path) == ": Permission denied"
+
+
+def test_formats(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", "1 1:1\n")
+    with pytest.raises(SourceError, match=r"a\.txt: its name does not tell the format: pass"):
+        as_batches(path)
+    assert labels(path, format="svmlight") == [1]
+    assert labels(write(tmp_path / "A.SVM.GZ", gzip.compress(b"5 1:1\n"))) == [5]
+    write(tmp_path / "b.csv", "1,2\n")
+    with pytest.raises(SourceError, match="files of one kind, please, not csv and svmlight"):
+        as_batches([tmp_path / "b.csv", tmp_path / "A.SVM.GZ"])
+
+
+def test_a_batch_never_straddles_two_files(tmp_path: Path) -> None:
+    a, b = write(tmp_path / "a.svm", "1 1:1\n" * 5), write(tmp_path / "b.svm", "0 2:1\n" * 4)
+    batches = as_batches([a, b], batch_size=3)
+    assert [batch.n_rows for batch in batches] == [3, 2, 3, 1]
+    assert batches.total_bytes == a.stat().st_size + b.stat().st_size == batches.bytes_read
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    def feed(data: bytes) -> None:
+        monkeypatch.setattr(
+            sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(data)))
+        )
+
+    feed(b"x,y\n1,0\n2,1\n")
+    batches = as_batches("-", format="csv", target="y")
+    assert [batch.X.tolist() for batch in batches] == [[[1], [2]]]
+    assert batches.total_bytes is None
+    feed(b"1 1:1\n")
+    assert labels("-", format="svmlight") == [1]
+    table = pa.table({"x": [1.0], "y": [4]})
+    for new in (pa.ipc.new_stream, pa.ipc.new_file):
+        sink = pa.BufferOutputStream()
+        with new(sink, table.schema) as writer:
+            writer.write_table(table)
+        feed(sink.getvalue().to_pybytes())
+        if new is pa.ipc.new_stream:
+            assert labels("-", format="arrow", target="y") == [4]
+        else:
+            with pytest.raises(SourceError, match=r"^-: an Arrow file must be uncompressed"):
+                labels("-", format="arrow", target="y")
+    with pytest.raises(SourceError, match=r"^-: its name does not tell the format"):
+        as_batches("-")
+    with pytest.raises(SourceError, match=r"^-: a parquet file must be uncompressed and on disk"):
+        labels("-", format="parquet", target="y")
+    feed(b"1 1:1\nx\n")
+    with pytest.raises(SourceError, match=r"^-, line 2: "):
+        labels("-", format="svmlight")
+
+
+def test_progress_through_a_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.svm", LINES * 300)
+    batches = as_batches(path, batch_size=10_000)
+    seen = [0, *(batches.bytes_read for _ in batches)]
+    assert seen == sorted(seen)
+    assert len(set(seen)) > 3
+    assert seen[-1] == batches.total_bytes == path.stat().st_size

@@ -1,0 +1,64 @@
+"""JSON lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from source_helpers import ROLES, assert_same_batches, dense, error_of, write
+
+from driftsieve.sources import SourceError, as_batches
+
+
+def test_json_lines_are_dicts(tmp_path: Path, mixed: dict[str, list[Any]]) -> None:
+    frame = pd.DataFrame(mixed)
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True, double_precision=15)
+    pl.DataFrame(mixed).write_ndjson(tmp_path / "b.ndjson")
+    rows = frame.to_dict("records")
+    expected = list(as_batches(rows, batch_size=16, **ROLES))
+    assert_same_batches(as_batches(tmp_path / "b.ndjson", batch_size=16, **ROLES), expected)
+    rounded = list(as_batches(tmp_path / "a.jsonl", batch_size=16, **ROLES))
+    for got, batch in zip(rounded, expected, strict=True):
+        np.testing.assert_allclose(dense(got), dense(batch), rtol=1e-13)
+
+
+def test_json_features_appear_over_time(tmp_path: Path) -> None:
+    rows = [{"y": 0, "a": 1}, {"y": 1, "b": True, "c": "u"}, {"y": 1, "a": None}]
+    path = write(tmp_path / "a.jsonl", "\n\n".join(map(json.dumps, rows)))
+    batches = list(as_batches(path, target="y", batch_size=1, missing="ignore"))
+    assert [batch.feature_names for batch in batches] == [("a",)] + [("a", "b", "c=u")] * 2
+    np.testing.assert_array_equal(dense(batches[2]), [[np.nan, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        (b"{", "not valid JSON: Expecting property name"),
+        (b"[1, 2]", "not a JSON object but '[1, 2]'"),
+        (b'"text"', "not a JSON object but 'text'"),
+        (b'{"a": 1}', "the target 'y' is absent"),
+        (b'{"y": 1, "a": {"b": 1}}', "'a' must be a number or text, got dict"),
+        (b'{"y": 1, "a": "text"}', "'a' held numbers, but here 'text'"),
+        (b'{"y": 1, "a": Infinity}', "Input X contains infinity: inf, column 0 ('a')."),
+        (b'{"y": 1, "a": 1' + b"0" * 400 + b"}", "int too large to convert to float"),
+        (b'{"y": 1, "a": "\xff"}', "not valid UTF-8 (byte 0xff)"),
+        (b"[" * 100_000, "not valid JSON"),
+    ],
+)
+def test_bad_json_rows(line: bytes, cause: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", b'{"y": 0, "a": 1}\n' + line + b'\n{"y": 1, "a": 3}\n')
+    assert error_of(path, target="y").startswith(f", line 2: {cause}")
+    batches = as_batches(path, target="y", on_error="skip")
+    (batch,) = batches
+    assert (dense(batch).tolist(), batch.y.tolist()) == ([[1], [3]], [0, 1])
+    assert (batches.rows_read, batches.rows_skipped) == (3, 1)
+
+
+def test_json_needs_a_target(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="which key is the label"):
+        as_batches(write(tmp_path / "a.jsonl", "{}\n"))

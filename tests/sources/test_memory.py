@@ -1,0 +1,279 @@
+"""Arrays, frames and rows in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from source_helpers import ROLES, assert_same_batches, dense
+
+from driftsieve.batch import Batch
+from driftsieve.sources import SourceError, as_batches
+
+X = np.arange(30.0).reshape(10, 3)
+Y = np.arange(10) % 3
+FRAMES = [pd.DataFrame, pl.DataFrame, pa.table]
+
+
+def test_slices_of_an_array_are_views_of_it() -> None:
+    batches = list(as_batches((X, Y), batch_size=4))
+    assert [batch.n_rows for batch in batches] == [4, 4, 2]
+    assert all(np.shares_memory(batch.X, X) for batch in batches)
+    assert np.concatenate([batch.y for batch in batches]).tolist() == Y.tolist()
+
+
+@pytest.mark.parametrize(
+    "make", [np.asarray, sparse.csr_array, sparse.csc_matrix, sparse.coo_array]
+)
+def test_roles_of_an_array_may_be_arrays_or_columns(make: Any) -> None:
+    matrix = np.column_stack([Y, X, Y + 1.0])
+    by_position = list(as_batches(make(matrix), target=0, weight=-1, time=X[:, 0], batch_size=3))
+    by_array = list(as_batches((make(X), Y), weight=(Y + 1.0).tolist(), time=X[:, 0], batch_size=3))
+    assert_same_batches(by_position, by_array)
+    assert np.vstack([dense(batch) for batch in by_position]).tolist() == X.tolist()
+
+
+def test_arrays_whose_labels_are_not_there() -> None:
+    with pytest.raises(ValueError, match="Where are the labels"):
+        next(as_batches(X))
+    with pytest.raises(ValueError, match=r"source has 10 rows, target has shape \(9,\)"):
+        next(as_batches((X, Y[:9])))
+    with pytest.raises(ValueError, match="target='y' names a column, but arrays have no names"):
+        next(as_batches(X, target="y"))
+    with pytest.raises(ValueError, match="given twice"):
+        as_batches((X, Y), target=0)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        next(as_batches((X[0], Y)))
+
+
+def test_rows_of_an_array_are_named_in_the_whole_of_it() -> None:
+    bad = X.copy()
+    bad[7, 1] = np.inf
+    batches = as_batches((bad, Y), batch_size=4)
+    next(batches)
+    with pytest.raises(SourceError, match=r"^row 7: Input X contains infinity: inf, column 1\.$"):
+        next(batches)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_frames_give_numeric_columns_and_indicators(
+    frame: Any, mixed: dict[str, list[Any]], mixed_batches: list[Batch]
+) -> None:
+    assert_same_batches(as_batches(frame(mixed), batch_size=16, **ROLES), mixed_batches)
+
+
+def test_categorical_types_are_like_text(
+    mixed: dict[str, list[Any]], mixed_batches: list[Batch]
+) -> None:
+    pandas = pd.DataFrame(mixed).astype({"colour": "category", "kind": "category"})
+    polars = pl.DataFrame(mixed).cast({"colour": pl.Categorical, "kind": pl.Enum(["a", "b", "c"])})
+    for frame in (pandas, polars, pa.Table.from_pandas(pandas)):
+        assert_same_batches(as_batches(frame, batch_size=16, **ROLES), mixed_batches)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_frames_without_text_are_dense(frame: Any) -> None:
+    data = {"a": np.float32([1, 2, 3]), "b": np.float32([4, 5, 6]), "y": [True, False, True]}
+    (batch,) = as_batches(frame(data), target=-1)
+    assert isinstance(batch.X, np.ndarray)
+    assert batch.X.dtype == np.float32
+    assert batch.X.tolist() == [[1, 4], [2, 5], [3, 6]]
+    assert batch.feature_names == ("a", "b")
+    assert batch.y.tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_nulls(frame: Any) -> None:
+    data = frame({"n": [1, None, 3], "c": ["u", None, "v"], "y": [0, 1, 0]})
+    with pytest.raises(SourceError, match=r"row 1: Input X contains NaN, column 0 \('n'\)"):
+        list(as_batches(data, target="y"))
+    (batch,) = as_batches(data, target="y", missing="ignore")
+    np.testing.assert_array_equal(dense(batch), [[1, 1, 0], [np.nan, 0, 0], [3, 0, 1]])
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_dates_count_as_seconds(frame: Any) -> None:
+    moments = np.array(["1970-01-01T00:01", "1970-01-02T00:00"], dtype="M8[us]").tolist()
+    data = {"when": moments, "y": [0, 1]}
+    (batch,) = as_batches(frame(data), target="y")
+    assert batch.X.tolist() == [[60], [86400]]
+    (batch,) = as_batches(frame({**data, "x": [1, 2]}), target="y", time="when")
+    assert batch.t is not None
+    assert batch.t.tolist() == [60, 86400]
+    assert batch.feature_names == ("x",)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_labels_of_a_frame_may_be_apart(frame: Any) -> None:
+    (batch,) = as_batches((frame({"a": [1, 2]}), ["u", "v"]))
+    assert batch.y.tolist() == ["u", "v"]
+    assert batch.feature_names == ("a",)
+
+
+def test_columns_can_be_dropped_or_called_categorical() -> None:
+    frame = pl.DataFrame({"id": [[1], [2]], "zip": [123, 45], "x": [1.5, 2.5], "y": [0, 1]})
+    with pytest.raises(
+        SourceError, match=r"column 'id' of type List\(Int64\) cannot be used.*drop"
+    ):
+        next(as_batches(frame, target="y"))
+    (batch,) = as_batches(frame, target="y", drop=["id"], categorical=["zip"])
+    assert batch.feature_names == ("x", "zip=123", "zip=45")
+    with pytest.raises(SourceError, match="no column 'no': there are 'id', 'zip', 'x', 'y'"):
+        next(as_batches(frame, target="y", drop=["no"]))
+
+
+def test_columns_of_a_frame_that_are_absent() -> None:
+    frame = pd.DataFrame({"a": [1, 2], "y": [0, 1]})
+    with pytest.raises(SourceError, match=r"which column is the label\? .*one of 'a', 'y'"):
+        next(as_batches(frame))
+    for role in ("target", "time", "weight"):
+        with pytest.raises(SourceError, match="no column 'z': there are 'a', 'y'"):
+            next(as_batches(frame, **{"target": "y", role: "z"}))
+    with pytest.raises(SourceError, match="no column 2"):
+        next(as_batches(frame, target=2))
+
+
+def test_a_pandas_column_of_objects() -> None:
+    frame = pd.DataFrame({"a": pd.Series([1, 2.5, None], dtype=object), "y": [0, 1, 0]})
+    (batch,) = as_batches(frame, target="y", missing="ignore")
+    np.testing.assert_array_equal(batch.X, [[1], [2.5], [np.nan]])
+    mixed = pd.DataFrame({"a": pd.Series([1, "x"], dtype=object), "y": [0, 1]})
+    with pytest.raises(SourceError, match="column 'a' mixes int and str"):
+        next(as_batches(mixed, target="y"))
+
+
+DICTS = [
+    {"a": 1, "colour": "red", "y": "no"},
+    {"b": True, "colour": "blue", "y": "yes"},
+    {"a": 0, "c": np.float32(2.5), "colour": None, "y": "no"},
+    {"y": "yes"},
+]
+
+
+def test_dicts_grow_features_and_an_absent_key_is_zero() -> None:
+    first, second = as_batches(DICTS, target="y", batch_size=2)
+    assert first.feature_names == ("a", "colour=red", "b", "colour=blue")
+    assert dense(first).tolist() == [[1, 1, 0, 0], [0, 0, 1, 1]]
+    assert second.feature_names == ("a", "colour=red", "b", "colour=blue", "c")
+    assert dense(second).tolist() == [[0, 0, 0, 0, 2.5], [0, 0, 0, 0, 0]]
+    assert second.y.tolist() == ["no", "yes"]
+
+
+def test_pairs_of_dict_and_label_are_the_same() -> None:
+    pairs = [({k: v for k, v in d.items() if k != "y"}, d["y"]) for d in DICTS]
+    assert_same_batches(
+        as_batches(iter(pairs), batch_size=2), as_batches(iter(DICTS), target="y", batch_size=2)
+    )
+
+
+def test_pairs_of_values_and_label_are_dense() -> None:
+    pairs = zip(X.tolist(), Y.tolist(), strict=True)
+    assert_same_batches(as_batches(pairs, batch_size=4), as_batches((X, Y), batch_size=4))
+
+
+def test_dicts_with_weight_and_time() -> None:
+    rows = [
+        {"a": 1, "y": 0, "w": 2, "ts": "1970-01-01T00:01:00Z"},
+        {"a": 1, "y": 1, "w": 0.5, "ts": "1970-01-01T00:02:00"},
+    ]
+    (batch,) = as_batches(rows, target="y", weight="w", time="ts")
+    assert batch.sample_weight is not None
+    assert batch.t is not None
+    assert (batch.sample_weight.tolist(), batch.t.tolist()) == ([2, 0.5], [60, 120])
+    assert batch.feature_names == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("row", "cause"),
+    [
+        ({"a": 1}, "the target 'y' is absent"),
+        ({"a": "text", "y": 1}, "'a' held numbers, but here 'text'"),
+        ({"c": 5, "y": 1}, "'c' held text, but here 5"),
+        ({"a": [1], "y": 1}, "'a' must be a number or text, got list"),
+        ({"a": 10**400, "y": 1}, "int too large to convert to float"),
+        ({"a": float("nan"), "y": 1}, "Input X contains NaN, column 0 ('a')"),
+        ({"a": 1, "y": "one"}, "labels were numbers, got 'one'"),
+        ({"a": 1, "y": [1]}, "labels must be numbers or text, got [1]"),
+        ({"a": 1, "y": None}, "Input y contains a missing label: None"),
+        ({"a": 1, "y": 0.5}, "Unknown label type: continuous"),
+    ],
+)
+def test_bad_dicts(row: dict[str, Any], cause: str) -> None:
+    rows = [{"a": 1, "c": "u", "y": 0}, row, {"a": 3, "y": 1}]
+    with pytest.raises(SourceError) as caught:
+        list(as_batches(rows, target="y"))
+    assert str(caught.value).startswith(f"row 1: {cause}")
+    batches = as_batches(rows, target="y", on_error="skip")
+    (batch,) = batches
+    assert (batch.y.tolist(), dense(batch)[:, 0].tolist()) == ([0, 1], [1, 3])
+    assert (batches.rows_read, batches.rows_delivered, batches.rows_skipped) == (3, 2, 1)
+    assert batches.skip_reasons == [str(caught.value)]
+
+
+@pytest.mark.parametrize(
+    ("row", "cause"),
+    [
+        (([1, 2], 0), r"values of shape \(2,\), not \(3,\)"),
+        (([1, 2, "x"], 0), "could not convert string to float"),
+        (([1, 2, 3], "a"), "labels were numbers, got 'a'"),
+        ("abc", "too many values to unpack"),
+        (5, "cannot unpack"),
+    ],
+)
+def test_bad_pairs(row: Any, cause: str) -> None:
+    rows = [([1, 2, 3], 0), row, ([4, 5, 6], 1)]
+    with pytest.raises(SourceError, match=f"row 1: .*{cause}"):
+        list(as_batches(rows))
+    (batch,) = as_batches(rows, on_error="skip")
+    assert dense(batch).tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_what_is_no_source() -> None:
+    with pytest.raises(TypeError, match="cannot read int"):
+        as_batches(5)
+    with pytest.raises(TypeError, match="rows must be dicts or"):
+        next(as_batches([1, 2, 3]))
+    with pytest.raises(SourceError, match="target= does not go with"):
+        next(as_batches([([1, 2], 0)], target="y"))
+
+
+@pytest.mark.parametrize("empty", [[], (X[:0], Y[:0]), pd.DataFrame({"a": [], "y": []})])
+def test_nothing_in_memory_is_no_batch(empty: Any) -> None:
+    assert list(as_batches(empty, target=None if isinstance(empty, tuple) else "y")) == []
+
+
+def test_rows_are_read_as_they_are_needed() -> None:
+    drawn = 0
+
+    def endless() -> Iterator[dict[str, int]]:
+        nonlocal drawn
+        while True:
+            drawn += 1
+            yield {"a": drawn, "y": drawn % 2}
+
+    batches = as_batches(endless(), target="y", batch_size=100)
+    for k in range(1, 4):
+        next(batches)
+        assert drawn <= 100 * (k + 1)
+        assert batches.position == 100 * k
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"batch_size": 0}, "batch_size must be at least 1"),
+        ({"skip_rows": -1}, "skip_rows must be at least 0"),
+        ({"on_error": "drop"}, "on_error must be"),
+        ({"format": "xml"}, "format must be one of auto, svmlight"),
+        ({"missing": "drop"}, "missing must be"),
+    ],
+)
+def test_bad_arguments(bad: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        next(as_batches((X, Y), **bad))
