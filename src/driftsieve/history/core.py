@@ -119,6 +119,11 @@ class ScoreHistory:
         return self._trace.position[: len(self)].copy()
 
     @property
+    def n_features(self) -> int:
+        """How many features there were at the newest record, followed or not."""
+        return self._trace.known
+
+    @property
     def features(self) -> NDArray[np.int64]:
         """The features followed, the best of now first."""
         return self._trace.feature[self._trace.columns]
@@ -197,7 +202,7 @@ class ScoreHistory:
             last = self._trace.position[len(self) - 1]
             if position <= last:
                 raise ValueError(f"position={position!r} is not after the last record, at {last}")
-            if values.size < (known := self._trace.known):
+            if values.size < (known := self.n_features):
                 raise ValueError(f"got {values.size} features after {known}; none may go away")
         ranks = rank(values, SCORES[self.score].larger_is_better)
         self._trace.add(position, values, ranks, feature_names)
@@ -205,7 +210,7 @@ class ScoreHistory:
 
     def stability(self) -> float:
         """Nogueira's stability of the best k over all records; nan where it is undefined."""
-        return nogueira(self.selections, self._trace.known)
+        return nogueira(self.selections, self.n_features)
 
     def stability_over_time(self, window: int = 10) -> dict[str, NDArray[np.float64]]:
         """For each record its ``position`` and the stability of the best k around it.
@@ -262,7 +267,7 @@ class ScoreHistory:
         try:
             self = cls(**meta["parameters"])
             self._trace.restore(meta["trace"], arrays)
-            self._selection.restore(meta["selection"], arrays, self._trace.known)
+            self._selection.restore(meta["selection"], arrays, self.n_features)
         except (KeyError, MemoryError, TypeError, ValueError, ZeroDivisionError) as error:
             raise ValueError(f"the bytes of a ScoreHistory are malformed: {error}") from error
         return self

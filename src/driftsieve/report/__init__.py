@@ -1,0 +1,15 @@
+"""What was screened and what came of it, as a plain dictionary, HTML, JSON and text.
+
+>>> import numpy as np
+>>> from driftsieve import offline, report
+>>> snapshot = offline.snapshot(np.arange(8.0).reshape(4, 2), np.array([0, 0, 1, 1]))
+>>> page = report.to_html(report.build(snapshot, title="Four rows"))
+>>> page.startswith("<!doctype html>")
+True
+"""
+
+from driftsieve.report.data import build, to_json
+from driftsieve.report.html import to_html
+from driftsieve.report.text import to_text
+
+__all__ = ["build", "to_html", "to_json", "to_text"]

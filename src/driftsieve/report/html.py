@@ -1,0 +1,94 @@
+"""A report as one HTML file that needs nothing else: no network, no library, no server.
+
+Names of features and classes are hostile text. They reach the page as data only: JSON without any
+``<``, put into the document as text nodes. On top of that the page carries a content security
+policy that allows this one script and this one style sheet, by their hashes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+_SCRIPTS = ("dom", "charts", "overtime", "table", "detail", "page")
+
+
+def to_html(data: Mapping[str, Any]) -> str:
+    """The page of a report that ``build`` made; write it as UTF-8."""
+    page = files("driftsieve.report") / "page"
+    style = (page / "style.css").read_text("utf-8")
+    parts = [(page / f"{name}.js").read_text("utf-8") for name in _SCRIPTS]
+    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
+    return Template((page / "page.html").read_text("utf-8")).substitute(
+        title=_text(data["title"]),
+        style=style,
+        style_hash=_hash(style),
+        script=script,
+        script_hash=_hash(script),
+        data=_embed(_compact(data)),
+    )
+
+
+def _text(text: str) -> str:
+    return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _embed(data: Any) -> str:
+    """JSON in pure ASCII that no HTML parser can take for anything but the text it is."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _compact(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The same content with the long columns as base64 of typed arrays: a third of the size."""
+    out = dict(data)
+    out["features"] = _array(data["features"], "i4")
+    out["scores"] = {key: _array(values, "f4") for key, values in data["scores"].items()}
+    out["ranks"] = {key: _array(values, "i4") for key, values in data["ranks"].items()}
+    with np.errstate(divide="ignore"):  # p = 0 becomes -inf; as such p-values below 1e-38 fit f4
+        out["log10p"] = {
+            key: None if values is None else _array(np.log10(values), "f4")
+            for key, values in data["pvalues"].items()
+        }
+    del out["pvalues"]
+    out["distributions"] = [
+        {
+            "n_bins": group["n_bins"],
+            "features": _array(group["features"], "i4"),
+            "edges": _array(group["edges"], "f8"),
+            "weights": _array(group["weights"], "f4"),
+        }
+        for group in data["distributions"]
+    ]
+    if data["history"]:
+        past = data["history"]
+        stability = {key: _array(value, "f4") for key, value in past["stability"].items()}
+        out["history"] = past | {
+            "positions": _array(past["positions"], "f8"),
+            "scores": [_array(values, "f4") for values in past["scores"]],
+            "ranks": [_array(values, "i4") for values in past["ranks"]],
+            "events": [{**event, "score": None} for event in past["events"]],  # may be infinite
+            "stability": stability,
+        }
+    return out
+
+
+def _array(values: ArrayLike, kind: str) -> dict[str, str]:
+    with np.errstate(over="ignore"):  # a score beyond the range of f4 is drawn as infinite
+        array = np.asarray(values, dtype="<" + kind)
+    return {kind: base64.b64encode(array.tobytes()).decode()}

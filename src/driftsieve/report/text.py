@@ -1,0 +1,75 @@
+"""A report as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_LABELS = {
+    "t": "T",
+    "fisher": "Fisher",
+    "mutual_info": "mutual information",
+    "chi2": "chi-square",
+    "gini": "Gini",
+}
+
+
+def to_text(data: Mapping[str, Any], *, top: int = 20) -> str:
+    """A summary with the ``top`` best features; no control codes, whatever the names."""
+    facts = [f"{data['n_features']:,} features by {_LABELS[data['score']]}"]
+    if data["n_rows"] is not None:
+        facts.append(f"{data['n_rows']:,} rows")
+    if data["n_eff"] is not None:
+        facts.append(f"{data['n_eff']:,.0f} effective rows")
+    if data["classes"]:
+        facts.append(f"{len(data['classes'])} classes")
+    lines = [_printable(data["title"]), ", ".join(facts), "", *_ranking(data, top)]
+    if data["certificate"]:
+        lines += ["", _certificate(data)]
+    if data["history"]:
+        lines += ["", *_changes(data["history"])]
+    return "\n".join(lines) + "\n"
+
+
+def _ranking(data: Mapping[str, Any], top: int) -> list[str]:
+    score = data["score"]
+    others = [key for key in data["scores"] if key != score]
+    pvalues = data["pvalues"][score]
+    rows = [["rank", "feature", score, *(["p-value"] if pvalues else []), *others]]
+    for i, name in enumerate(data["names"][:top]):
+        row = [str(data["ranks"][score][i]), _printable(name), f"{data['scores'][score][i]:.4g}"]
+        row += [f"{pvalues[i]:.2g}"] if pvalues else []
+        rows.append(row + [f"#{data['ranks'][key][i]}" for key in others])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = [">", "<", *">" * (len(widths) - 2)]
+    layout = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
+    return [layout.format(*row) for row in rows]
+
+
+def _certificate(data: Mapping[str, Any]) -> str:
+    certificate = data["certificate"]
+    if certificate["n_exact"] == data["n_features"]:
+        return "The quantiles of every feature are exact."
+    epsilon = data["parameters"].get("epsilon")
+    promise = "" if epsilon is None else f" (promised: {epsilon})"
+    return (
+        f"No rank is off by more than {certificate['largest']:.2g} of the weight{promise}; "
+        f"{certificate['n_exact']:,} features are exact."
+    )
+
+
+def _changes(history: Mapping[str, Any], last: int = 10) -> list[str]:
+    title = (
+        f"{len(history['positions'])} records, {history['n_events']:,} changes of the best "
+        f"{history['k']}, stability {history['stability']['all']:.3f}"
+    )
+    return [title] + [
+        f"  {event['position']:>15,.10g}  {event['kind']:<7}  {_printable(event['name'])} "
+        f"(rank {event['rank']:,})"
+        for event in history["events"][-last:]
+    ]
+
+
+def _printable(text: str) -> str:
+    """Names are hostile: a control code must not reach the terminal, nor a line break the table."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
