@@ -35,7 +35,9 @@ class Labels:
             found = unique.tolist()
         grown = self
         if not all(value in self._number for value in found):
-            new = [value for value in dict.fromkeys(found) if value not in self._number]
+            # In the order of the rows, not sorted: where batches were cut must not show.
+            rows = found if inverse is None else [found[i] for i in _by_first(inverse)]
+            new = [value for value in dict.fromkeys(rows) if value not in self._number]
             grown = Labels(self.values + new, kind)
         numbers = np.array([grown._number[value] for value in found], dtype=np.uint32)
         return (numbers if inverse is None else numbers[inverse]), grown
@@ -55,3 +57,8 @@ class Labels:
         place = np.empty(len(order), dtype=np.uint32)
         place[order] = np.arange(len(order), dtype=np.uint32)
         return labels[order], place
+
+
+def _by_first(numbers: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The numbers 0, 1, … that occur, in the order in which they first do."""
+    return np.argsort(np.unique(numbers, return_index=True)[1])
