@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("driftsieve", deadline=None)
+settings.load_profile("driftsieve")
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -329,7 +329,7 @@ class Bank {
                     ClassState& state = features[j].of(c);
                     state.missing = column.missing[c];
                     state.moments = column.moments[c];
-                    state.entries = std::move(column.entries[c]);
+                    state.entries.store(column.entries[c]);
                 }
             }
         });

@@ -29,7 +29,7 @@ struct Column {
             missing[source.cls] = source.missing * factor;
             moments[source.cls] = source.moments;
             moments[source.cls].scale(factor);
-            entries[source.cls] = source.entries;
+            source.entries.load(entries[source.cls]);
             if (factor != 1.0) scale_entries(entries[source.cls], factor);
         }
     }

@@ -51,10 +51,10 @@ class DenseStore {
             const double ours = ledger_.advance(other.ledger_.epoch);
             const double theirs = Fading::rebase_factor(ledger_.epoch - other.ledger_.epoch);
             ledger_.add(other.ledger_, class_map, n_classes, theirs);
-            for_each_feature(n_threads, [&](std::size_t j, Entries& scratch) {
-                features_[j].scale(ours);
+            for_each_feature(n_threads, [&](std::size_t j, Scratch& scratch) {
+                features_[j].scale(ours, scratch.ours);
                 FeatureState state = other.features_[j];
-                state.scale(theirs);
+                state.scale(theirs, scratch.ours);
                 features_[j].merge(state, class_map, ledger_.totals, config_, scratch);
             });
         }
@@ -87,7 +87,8 @@ class DenseStore {
                 if (weight == 0.0) continue;
                 ClassState& state = wide.features_[j].of(c);
                 if (config_.moments) state.moments = {weight, 0.0, 0.0};
-                if (config_.quantiles) state.entries = {{0.0, weight, 0.0}};
+                const Entry zeros{0.0, weight, 0.0};
+                if (config_.quantiles) state.entries.store({&zeros, 1});
             }
         }
         return wide;
@@ -115,7 +116,8 @@ class DenseStore {
         for (double& t : open_times_) t += ticks;
         if (ledger_.empty()) return;
         const double factor = ledger_.shift(ticks, fading);
-        for (FeatureState& feature : features_) feature.scale(factor);
+        Entries scratch;
+        for (FeatureState& feature : features_) feature.scale(factor, scratch);
     }
 
     // Open rows included. Everything else that reads also takes this ledger, so that the work of
@@ -147,7 +149,7 @@ class DenseStore {
             const Segment segment(values.data(), open, c, config_.ignore_missing);
             column.missing[c] += segment.missing();
             exact.clear();
-            if (config_.quantiles) segment.summarise(exact);
+            if (config_.quantiles) exact_entries_of(segment.values(), segment.weights(), exact);
             column.add(c, config_.moments ? segment.moments() : Moments{}, exact, scratch);
         }
     }
@@ -165,7 +167,7 @@ class DenseStore {
     std::size_t rows_per_block() const {
         if (!config_.quantiles) return 256;
         return std::max<std::size_t>(
-            256, std::bit_ceil(static_cast<std::size_t>(4.0 / config_.epsilon)));
+            256, std::bit_ceil(static_cast<std::size_t>(8.0 / config_.epsilon)));
     }
 
     template <class Archive>
@@ -222,7 +224,7 @@ class DenseStore {
     template <class Work>
     void for_each_feature(unsigned n_threads, const Work& work) {
         parallel_chunks(n_features(), kStrip, n_threads, [&](std::size_t lo, std::size_t hi) {
-            Entries scratch;
+            Scratch scratch;
             for (std::size_t j = lo; j < hi; ++j) work(j, scratch);
         });
     }
@@ -259,23 +261,21 @@ class DenseStore {
         const RowBlock block = RowBlock::of(info, n_classes, fading, ledger_.epoch);
         block.add_to(ledger_);
         parallel_chunks(n_features(), kStrip, n_threads, [&](std::size_t lo, std::size_t hi) {
-            Entries scratch;
-            Entries exact;
+            Scratch scratch;
             std::vector<double> strip(kStrip * matrix.n_rows);
             for (std::size_t k = 0; k < matrix.n_rows; ++k)
                 for (std::size_t j = lo; j < hi; ++j)
                     strip[(j - lo) * matrix.n_rows + k] =
                         static_cast<double>(matrix.at(block.order[k], j));
             for (std::size_t j = lo; j < hi; ++j) {
-                features_[j].scale(factor);
-                absorb(features_[j], strip.data() + (j - lo) * matrix.n_rows, block, exact,
-                       scratch);
+                features_[j].scale(factor, scratch.ours);
+                absorb(features_[j], strip.data() + (j - lo) * matrix.n_rows, block, scratch);
             }
         });
     }
 
-    void absorb(FeatureState& feature, double* values, const RowBlock& block, Entries& exact,
-                Entries& scratch) const {
+    void absorb(FeatureState& feature, double* values, const RowBlock& block,
+                Scratch& scratch) const {
         for (std::uint32_t c = 0; c + 1 < block.begin.size(); ++c) {
             if (block.begin[c] == block.begin[c + 1]) continue;
             const Segment segment(values, block, c, config_.ignore_missing);
@@ -283,9 +283,8 @@ class DenseStore {
             state.missing += segment.missing();
             if (config_.moments) state.moments.merge(segment.moments());
             if (!config_.quantiles || segment.size() == 0) continue;
-            segment.summarise(exact);
-            // rows whose value is missing lend no rank error
-            state.absorb(exact, ledger_.totals[c].weight - state.missing, config_, scratch);
+            state.absorb(segment.values(), segment.weights(), segment.weight(),
+                         ledger_.totals[c].weight - state.missing, config_, scratch);
         }
     }
 };

@@ -6,9 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "driftsieve/cell_block.hpp"
 #include "driftsieve/moments.hpp"
+#include "driftsieve/packed_entries.hpp"
 #include "driftsieve/rows.hpp"
-#include "driftsieve/summary.hpp"
 
 namespace driftsieve {
 
@@ -22,31 +23,63 @@ struct Config {
     std::size_t exact_entries() const { return static_cast<std::size_t>(1.0 / epsilon) + 1; }
 };
 
+// Room to work in; each thread has its own.
+struct Scratch {
+    Entries ours;
+    Entries theirs;
+    Entries merged;
+    CellBlock<std::uint16_t> counts;
+    CellBlock<double> weights;
+};
+
 // What one feature remembers of the rows of one class. Each class has a summary of its own, so its
 // rank error is at most epsilon times the weight of *that* class, and a rare class keeps its shape.
 struct ClassState {
     std::uint32_t cls = 0;
     double missing = 0.0;  // weight of the rows that do not count because the value was missing
     Moments moments;
-    Entries entries;
+    PackedEntries entries;
 
-    void scale(double factor) {
+    void scale(double factor, Entries& scratch) {
         missing *= factor;
         moments.scale(factor);
-        scale_entries(entries, factor);
+        entries.load(scratch);
+        scale_entries(scratch, factor);
+        entries.store(scratch);
     }
 
     // Adds a summary of other rows; class_weight is what the class weighs with them, rows whose
     // value is missing left out.
     void absorb(std::span<const Entry> other, double class_weight, const Config& config,
-                Entries& scratch) {
-        merge_entries(entries, other, scratch);
-        if (scratch.size() > config.exact_entries())
-            prune_entries(scratch, config.epsilon * class_weight);
-        // a vector keeps its capacity: give it back where it would be more than a quarter too much
-        if (entries.capacity() > scratch.size() + scratch.size() / 4) entries = Entries();
-        if (entries.capacity() < scratch.size()) entries.reserve(scratch.size());
-        entries.assign(scratch.begin(), scratch.end());
+                Scratch& scratch) {
+        entries.load(scratch.ours);
+        merge_entries(scratch.ours, other, scratch.merged);
+        if (scratch.merged.size() > config.exact_entries())
+            prune_entries(scratch.merged, config.epsilon * class_weight);
+        entries.store(scratch.merged);
+    }
+
+    // Adds rows of a block: values, and weights unless all are 1. Counts them where that is
+    // allowed; cells of up to epsilon times the block's weight keep the promise, since then neither
+    // an entry nor a cell can come to hide more than epsilon of all.
+    void absorb(std::span<const double> values, const double* weights, double block_weight,
+                double class_weight, const Config& config, Scratch& scratch) {
+        const double most_per_cell = config.epsilon * block_weight;
+        const std::size_t few = config.exact_entries();
+        const auto count = [&](auto& cells) {
+            if (!cells.fill(values, weights, most_per_cell, few)) return false;
+            entries.load(scratch.ours);
+            if (!cells.exact().empty()) {
+                merge_entries(scratch.ours, cells.exact(), scratch.merged);
+                scratch.ours.swap(scratch.merged);
+            }
+            cells.merge_into(scratch.ours, config.epsilon * class_weight, scratch.merged);
+            entries.store(scratch.merged);
+            return true;
+        };
+        if (weights == nullptr ? count(scratch.counts) : count(scratch.weights)) return;
+        exact_entries_of(values, weights, scratch.theirs);
+        absorb(scratch.theirs, class_weight, config, scratch);
     }
 };
 
@@ -67,29 +100,32 @@ struct FeatureState {
         return *place;
     }
 
-    void scale(double factor) {
+    void scale(double factor, Entries& scratch) {
         if (factor == 1.0) return;
-        for (ClassState& state : classes) state.scale(factor);
+        for (ClassState& state : classes) state.scale(factor, scratch);
     }
 
     // `other` saw other rows; both stand at the same epoch. totals: class weights with both.
     void merge(const FeatureState& other, std::span<const std::uint32_t> class_map,
-               std::span<const ClassTotal> totals, const Config& config, Entries& scratch) {
+               std::span<const ClassTotal> totals, const Config& config, Scratch& scratch) {
         for (const ClassState& theirs : other.classes) {
             const std::uint32_t cls = class_map[theirs.cls];
             ClassState& ours = of(cls);
             ours.missing += theirs.missing;
             ours.moments.merge(theirs.moments);
-            if (!theirs.entries.empty())
-                ours.absorb(theirs.entries, totals[cls].weight - ours.missing, config, scratch);
+            if (theirs.entries.empty()) continue;
+            theirs.entries.load(scratch.theirs);
+            ours.absorb(scratch.theirs, totals[cls].weight - ours.missing, config, scratch);
         }
     }
 
     void check(std::size_t n_classes) const {
+        Entries entries;
         for (std::size_t k = 0; k < classes.size(); ++k) {
             require(classes[k].cls < n_classes);
             require(k == 0 || classes[k - 1].cls < classes[k].cls);
-            const Entries& entries = classes[k].entries;
+            require(classes[k].entries.sound());
+            classes[k].entries.load(entries);
             for (std::size_t i = 0; i < entries.size(); ++i) {
                 require(entries[i].weight >= 0.0 && entries[i].hidden >= 0.0);
                 require(i == 0 || entries[i - 1].value < entries[i].value);
@@ -99,7 +135,7 @@ struct FeatureState {
 
     std::size_t nbytes() const {
         std::size_t bytes = classes.capacity() * sizeof(ClassState);
-        for (const ClassState& state : classes) bytes += state.entries.capacity() * sizeof(Entry);
+        for (const ClassState& state : classes) bytes += state.entries.nbytes();
         return bytes;
     }
 };

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "driftsieve/fading.hpp"
@@ -72,12 +74,12 @@ class Segment {
 
     Moments moments() const { return Moments::of(values_, weights_, size_); }
 
-    void summarise(Entries& out) const {
-        out.resize(size_);
-        for (std::size_t i = 0; i < size_; ++i)
-            // + 0.0: there is one zero, not two
-            out[i] = {values_[i] + 0.0, weights_ == nullptr ? 1.0 : weights_[i], 0.0};
-        sort_exact_entries(out);
+    std::span<const double> values() const { return {values_, size_}; }
+    const double* weights() const { return weights_; }
+
+    double weight() const {
+        return weights_ == nullptr ? static_cast<double>(size_)
+                                   : std::accumulate(weights_, weights_ + size_, 0.0);
     }
 
   private:

@@ -18,16 +18,16 @@ struct SparseFeature {
     std::vector<LoggedValue> pending;
     FeatureState state;
 
-    void rebase(std::int64_t target) {
+    void rebase(std::int64_t target, Entries& scratch) {
         if (epoch == target) return;
         const double factor = Fading::rebase_factor(target - epoch);
         epoch = target;
         for (LoggedValue& item : pending) item.weight *= factor;
-        state.scale(factor);
+        state.scale(factor, scratch);
     }
 
-    void fold(std::span<const ClassTotal> totals, const Config& config, Entries& exact,
-              Entries& scratch) {
+    void fold(std::span<const ClassTotal> totals, const Config& config, Scratch& scratch) {
+        Entries& exact = scratch.theirs;
         for_each_class(
             [&](std::uint32_t cls, double missing, const Moments& moments) {
                 ClassState& into = state.of(cls);

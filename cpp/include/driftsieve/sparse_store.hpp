@@ -67,7 +67,7 @@ class SparseStore {
         const double theirs = Fading::rebase_factor(ledger_.epoch - other.ledger_.epoch);
         admit_classes(n_classes);
         ledger_.add(other.ledger_, class_map, n_classes, theirs);
-        Entries scratch;
+        Scratch scratch;
         for (std::size_t theirs_slot = 0; theirs_slot < other.atoms_.size(); ++theirs_slot) {
             const Atom& atom = other.atoms_[theirs_slot];
             const std::size_t slot = slot_of(target[other.column_of_slot_[theirs_slot]]);
@@ -86,9 +86,9 @@ class SparseStore {
                 if (weights[c] != 0.0) push(c, atom.value, weights[c]);
             if (atom.rest == 0) continue;
             SparseFeature& rest = other.rests_[atom.rest - 1];
-            rest.rebase(other.ledger_.epoch);
+            rest.rebase(other.ledger_.epoch, scratch.ours);
             for (const LoggedValue& item : rest.pending) push(item.cls, item.value, item.weight);
-            rest.state.scale(theirs);
+            rest.state.scale(theirs, scratch.ours);
             rest_of(slot).state.merge(rest.state, class_map, ledger_.totals, config_, scratch);
         }
         drain(n_threads);
@@ -127,14 +127,15 @@ class SparseStore {
         if (ledger_.empty()) return;
         drain(n_threads);
         for (std::size_t slot = 0; slot < atoms_.size(); ++slot) atom_weights(slot);
-        for (SparseFeature& rest : rests_) rest.rebase(ledger_.epoch);
+        Entries scratch;
+        for (SparseFeature& rest : rests_) rest.rebase(ledger_.epoch, scratch);
         const double factor = ledger_.shift(ticks, fading);
         for (Atom& atom : atoms_) atom.epoch = ledger_.epoch;
         for (double& weight : atom_weights_) weight *= factor;
         for (SparseFeature& rest : rests_) {
             rest.epoch = ledger_.epoch;
             for (LoggedValue& item : rest.pending) item.weight *= factor;
-            rest.state.scale(factor);
+            rest.state.scale(factor, scratch);
         }
     }
 
@@ -259,6 +260,7 @@ class SparseStore {
     std::vector<SparseFeature> rests_;
     std::vector<LoggedValue> log_;
     std::vector<LoggedValue> log_scratch_;
+    Entries rebase_scratch_;
 
     // The log holds weights of the present epoch, so it is handed out before the epoch changes.
     void advance(std::int64_t epoch, unsigned n_threads) {
@@ -308,7 +310,7 @@ class SparseStore {
             rests_.push_back({ledger_.epoch, {}, {}});
             rest = static_cast<std::uint32_t>(rests_.size());
         }
-        rests_[rest - 1].rebase(ledger_.epoch);
+        rests_[rest - 1].rebase(ledger_.epoch, rebase_scratch_);
         return rests_[rest - 1];
     }
 
@@ -336,14 +338,13 @@ class SparseStore {
         }
         const std::size_t most_pending = std::max<std::size_t>(32, config_.exact_entries());
         parallel_chunks(runs.size(), 256, n_threads, [&](std::size_t lo, std::size_t hi) {
-            Entries exact;
-            Entries scratch;
+            Scratch scratch;
             for (std::size_t k = lo; k < hi; ++k) {
                 SparseFeature& rest = rests_[runs[k].rest];
                 for (std::size_t i = runs[k].begin; i < runs[k].end; ++i) {
                     rest.pending.push_back(log_[i]);
                     if (rest.pending.size() >= most_pending)
-                        rest.fold(ledger_.totals, config_, exact, scratch);
+                        rest.fold(ledger_.totals, config_, scratch);
                 }
             }
         });

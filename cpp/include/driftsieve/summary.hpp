@@ -89,6 +89,15 @@ inline void sort_exact_entries(Entries& entries) {
     entries.resize(size);
 }
 
+// The rows of a block as sorted exact entries; weights == nullptr: all 1.
+inline void exact_entries_of(std::span<const double> values, const double* weights, Entries& out) {
+    out.resize(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i)
+        // + 0.0: there is one zero, not two
+        out[i] = {values[i] + 0.0, weights == nullptr ? 1.0 : weights[i], 0.0};
+    sort_exact_entries(out);
+}
+
 inline void scale_entries(Entries& entries, double factor) {
     for (Entry& entry : entries) {
         entry.weight *= factor;
