@@ -2,6 +2,7 @@
 
 import math
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -252,6 +253,16 @@ def test_goes_on_from_its_bytes_bit_for_bit():
     assert parted.events == whole.events
     assert parted.names == whole.names
     np.testing.assert_array_equal(parted.scores, whole.scores)
+
+
+def test_golden_bytes():
+    """What version 1 wrote is read, and written again, the same for ever."""
+    data = (Path(__file__).parent / "golden" / "history-v1.bin").read_bytes()
+    history = ScoreHistory("gini", k=2, every=10, max_records=4, max_features=6, max_events=3)
+    for i in range(7):
+        history.record(10.5 * i, [(5 * i + 3 * j) % 7 / 8 for j in range(5)], list("abcdé"))
+    assert history.to_bytes() == data
+    assert ScoreHistory.from_bytes(data).to_bytes() == data
 
 
 def test_malformed_bytes_are_refused():

@@ -289,6 +289,18 @@ def test_history_alone(open_page):
     assert page.locator("#detail .series").count() == 1
 
 
+def test_a_single_record_and_an_infinite_score(open_page):
+    history = ScoreHistory("t", k=2)
+    history.record(10, [float("inf"), 1.0, 0.0])
+    page = open_page(report.build(history=history))
+    assert page.locator("#detail tbody td").first.inner_text() == "∞"
+    for chart in ("#lines", "#heat", "#spans", "#stability"):
+        box = page.locator(f"{chart} .plot").bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.locator("#lines button:has-text('Score')").click()
+    assert page.locator("#lines .end").count() == 2  # infinity has no place on the axis
+
+
 def test_narrow(open_page, drifting):
     page = open_page(drifting, viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

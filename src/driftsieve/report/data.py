@@ -6,6 +6,7 @@ import json
 import math
 import platform
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -219,6 +220,9 @@ def _finite(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _finite(v) for key, v in value.items()}
     if isinstance(value, list):
+        with suppress(TypeError):  # a list of numbers, most often all finite
+            if all(map(math.isfinite, value)):
+                return value
         return [_finite(v) for v in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

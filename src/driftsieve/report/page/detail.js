@@ -160,7 +160,7 @@ class Detail {
     const series = [{ name: this.report.names[this.report.features.indexOf(feature)], color: "var(--accent)", ys: past.scores[at] }];
     lines(box, 140, "Score over time", { xs: past.positions, unit: past.unit, series, labels: 0, area: past.score !== "gini",
       format: (v, t) => `${number(v)}, rank ${whole.format(past.ranks[at][t])}`,
-      yAxis: scoreAxis(series, past.score === "gini") });
+      yAxis: scoreAxis(series, past.score === "gini", 3) });
   }
 
   distribution(feature) {

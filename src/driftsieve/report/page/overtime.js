@@ -3,28 +3,30 @@
 const SHOWN = 10;
 const ROWS = 40;
 
-// log2 of the rank: the places at the top matter most, and rank 50,000 still has a place.
+// A dozen ranks have a line each; of more, log2: the top matters most, and 50,000 has a place too.
 function rankAxis(worst) {
-  const all = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1e3, 1e4, 1e5, 1e6, 1e7];
+  const some = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1e3, 1e4, 1e5, 1e6, 1e7];
+  const few = worst <= 12;
+  const at = few ? (rank) => rank : Math.log2;
   return {
     of: (top, bottom) => {
-      const y = linear(0, Math.log2(Math.max(2, worst)), top, bottom);
-      return (rank) => y(Math.log2(rank));
+      const y = linear(at(1), at(Math.max(2, worst)), top, bottom);
+      return (rank) => y(at(rank));
     },
-    values: all.filter((rank) => rank <= Math.max(2, worst)),
+    values: few ? Array.from({ length: Math.max(2, worst) }, (_, i) => i + 1) : some.filter((rank) => rank <= worst),
     format: (rank) => compact.format(rank),
     title: "Rank",
   };
 }
 
-function scoreAxis(series, lowerIsBetter) {
+function scoreAxis(series, lowerIsBetter, count = 5) {
   const values = series.flatMap((one) => [...one.ys]).filter(Number.isFinite);
   let [low, high] = values.length ? [Math.min(...values), Math.max(...values)] : [0, 1];
-  if (!lowerIsBetter) low = Math.min(low, 0) === 0 || low < high / 2 ? Math.min(0, low) : low;
+  if (!lowerIsBetter) low = 0;
   if (low === high) high = low + (Math.abs(low) || 1);
   return {
     of: (top, bottom) => (lowerIsBetter ? linear(low, high, top, bottom) : linear(low, high, bottom, top)),
-    values: ticks(low, high, 5),
+    values: ticks(low, high, count),
     format: (value) => number(value, 3),
   };
 }
