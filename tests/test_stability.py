@@ -10,7 +10,7 @@ from driftsieve.stability import jaccard, nogueira
 
 
 def by_definition(z):
-    """Nogueira, Sechidis and Brown (2018), definition 4.2, on the full M x d matrix."""
+    """The measure of Nogueira, Sechidis and Brown (2018) on the full M x d matrix."""
     d = z.shape[1]
     variance = z.var(axis=0, ddof=1)
     share = z.sum(axis=1).mean() / d

@@ -41,7 +41,7 @@ def nogueira(selections: Sequence[ArrayLike], n_features: int) -> float:
     if m < 2 or mean_size in (0, n_features):
         return float("nan")
     frequency = np.unique(np.concatenate(chosen), return_counts=True)[1] / m  # p_f > 0
-    # Their definition 4.2: s_f^2 = M/(M-1) p_f (1 - p_f), its mean over all features, against the
+    # Their measure: s_f^2 = M/(M-1) p_f (1 - p_f), its mean over all features, against the
     # variance k/d (1 - k/d) that drawing k of d features at random would have.
     variance = m / (m - 1) * float(np.sum(frequency * (1 - frequency))) / n_features
     share = mean_size / n_features
