@@ -1,0 +1,174 @@
+"""dask arrays and data frames, on threads."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_rows import Rows, assert_scores, assert_within_epsilon, chunks, rows
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+import driftsieve as ds
+from driftsieve.distributed.dask import screen
+from driftsieve.scores import SCORES
+
+da = pytest.importorskip("dask.array", reason="dask is not installed")
+dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+
+
+def array(data: Rows, row_chunks: Any = 100, column_chunks: Any = 8) -> Any:
+    return da.from_array(data.X, chunks=(row_chunks, column_chunks))
+
+
+def sparse_array(data: Rows, row_chunks: Any) -> Any:
+    return array(data, row_chunks).map_blocks(
+        sparse.csr_array, dtype=float, meta=sparse.csr_array((0, 0))
+    )
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_any_chunks_give_what_one_bank_gives(score: str, seed: int) -> None:
+    data = rows(seed)
+    cut = chunks(seed, 400)
+    blocks = 1 + seed  # of features
+    exact = {"score": score, "epsilon": 0.001}
+    dense = screen(array(data, cut), data.y, block_size=blocks, **exact)
+    assert_scores(dense, data, **exact)
+    assert_array_equal(dense["feature"], np.arange(8))
+    assert_scores(screen(sparse_array(data, cut), data.y, **exact), data, **exact)
+    columns = array(data, cut, (3, 4, 1))
+    assert_scores(screen(columns, da.from_array(data.y), **exact), data, **exact)
+
+
+def test_many_chunks_merge_in_a_tree() -> None:
+    data = rows(3)
+    assert_scores(screen(array(data, 4), data.y, score="fisher"), data, "fisher")
+
+
+def test_empty_chunks_count_for_nothing() -> None:
+    data = rows(4)
+    X = array(data, (0, 150, 0, 250, 0))
+    for x in (X, sparse_array(data, X.chunks[0])):
+        found = screen(x, data.y, epsilon=0.001)
+        assert_scores(found, data, "mutual_info", epsilon=0.001)
+
+
+@pytest.mark.parametrize("sparse_chunks", [False, True])
+@pytest.mark.parametrize("score", ["t", "chi2"])
+def test_rows_fade_by_their_place(score: str, sparse_chunks: bool) -> None:
+    data = rows(5)
+    cut = chunks(5, 400)
+    X = sparse_array(data, cut) if sparse_chunks else array(data, cut)
+    fade = {"half_life": 60.0, "epsilon": 0.001}
+    found = screen(X, data.y, sample_weight=data.weight, score=score, block_size=3, **fade)
+    assert_scores(found, data, score, weight=data.weight, **fade)
+
+
+def test_rows_fade_by_their_time_whatever_their_order() -> None:
+    data = rows(6)
+    fade = {"half_life": 9.0, "epsilon": 0.001}
+    found = screen(array(data, chunks(6, 400)), data.y, t=data.time, score="mutual_info", **fade)
+    assert_scores(found, data, "mutual_info", t=data.time, clock="time", **fade)
+    shuffled = np.random.default_rng(0).permutation(400)
+    again = screen(
+        da.from_array(data.X[shuffled], chunks=(70, 8)),
+        data.y[shuffled],
+        t=data.time[shuffled],
+        score="mutual_info",
+        **fade,
+    )
+    assert_scores(again, data, "mutual_info", t=data.time, clock="time", **fade)
+
+
+def test_a_chunk_is_a_tick_of_the_batch_clock() -> None:
+    data = rows(7)
+    found = screen(array(data, 100), data.y, score="t", clock="batch", half_life=1.5)
+    age = 3 - np.arange(400) // 100
+    assert_scores(found, data, "t", weight=0.5 ** (age / 1.5))
+
+
+def test_data_frames_keep_their_names() -> None:
+    data = rows(8)
+    names = list("abcdefgh")
+    frame = pd.DataFrame(data.X, columns=names)
+    frame["label"], frame["when"], frame["w"] = data.y, data.time, data.weight
+    ddf = dd.from_pandas(frame, npartitions=3)
+    options = {"sample_weight": "w", "t": "when", "half_life": 9.0, "epsilon": 0.001}
+    found = screen(ddf, "label", **options)
+    assert list(found["feature"]) == names
+    assert_scores(
+        found,
+        data,
+        "mutual_info",
+        weight=data.weight,
+        t=data.time,
+        clock="time",
+        half_life=9.0,
+        epsilon=0.001,
+    )
+    apart = screen(ddf[names], ddf["label"], score="t")
+    assert_scores(apart, data, "t")
+    assert screen(ddf[names], ddf["label"], as_bank=True).feature_names == tuple(names)
+
+
+def test_the_merged_bank_goes_on() -> None:
+    data = rows(9)
+    bank = screen(array(data, 90, (5, 3)), data.y, epsilon=0.001, as_bank=True)
+    one = ds.Bank(epsilon=0.001).update(data.X, data.y)
+    for each in (bank, one):
+        each.update(data.X, data.y)
+    for name in ("class_weight", "bin_weights", "edges"):
+        assert_array_equal(getattr(bank.freeze(), name), getattr(one.freeze(), name))
+    np.testing.assert_allclose(bank.freeze().mean, one.freeze().mean, rtol=1e-12)
+    assert bank.n_threads is None
+
+
+def test_pruned_banks_keep_their_promise() -> None:
+    rng = np.random.default_rng(10)
+    y = rng.integers(0, 2, 20_000)
+    X = np.column_stack([rng.normal(size=20_000) + y, np.sort(rng.lognormal(size=20_000))])
+    bank = screen(da.from_array(X, chunks=(1700, 2)), y, epsilon=0.05, as_bank=True)
+    rank_error = bank.freeze().rank_error
+    assert rank_error is not None
+    assert (rank_error > 0).all()  # something was pruned
+    assert_within_epsilon(bank, X, y)
+
+
+def test_bad_input_gives_the_message_of_the_core() -> None:
+    data = rows(11)
+    X = data.X.copy()
+    X[333, 4] = np.nan
+    with pytest.raises(ValueError, match=r"In chunk 3: Input X contains NaN at row 33, column 4"):
+        screen(da.from_array(X, chunks=(100, 8)), data.y)
+    assert np.isfinite(
+        screen(da.from_array(X, chunks=(100, 8)), data.y, missing="ignore")["score"]
+    ).all()
+    with pytest.raises(ValueError, match="X has 400 rows, y has 399"):
+        screen(array(data), data.y[:-1])
+    with pytest.raises(ValueError, match="t is used with clock=\"time\" only, got clock='sample'"):
+        screen(array(data), data.y, t=data.time, clock="sample")
+    frame, labels = pd.DataFrame(data.X), pd.Series(data.y)
+    with pytest.raises(ValueError, match="X has 3 chunks of rows and y has 2"):
+        screen(dd.from_pandas(frame, npartitions=3), dd.from_pandas(labels, npartitions=2))
+    with pytest.raises(ValueError, match="X has no column 'label', which y names"):
+        screen(dd.from_pandas(pd.DataFrame({"a": [1.0]}), npartitions=1), "label")
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
+        screen(array(data)[:, 0], data.y)
+    with pytest.raises(ValueError, match=r"y should be a 1d array, got an array of shape \(400, 8"):
+        screen(array(data), array(data))
+    with pytest.raises(TypeError, match="X must be a dask array or data frame, got ndarray"):
+        screen(data.X, data.y)
+    with pytest.raises(ValueError, match=r"at least 2 classes .* only one class: 'ham'"):
+        screen(array(data), np.full(400, "ham"))
+
+
+def test_without_dask_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = rows(12)
+    monkeypatch.setitem(sys.modules, "dask", None)
+    with pytest.raises(ImportError, match=r'needs dask: pip install "driftsieve\[dask\]"'):
+        screen(data.X, data.y)
