@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,9 +37,10 @@ def number(cell: str) -> float:
 def is_number(cell: str) -> bool:
     """Whether the cell holds a number that is not missing."""
     try:
-        return not np.isnan(number(cell))
+        number(cell)
     except ValueError:
         return False
+    return cell not in MISSING
 
 
 class CellParser:
@@ -57,45 +58,68 @@ class CellParser:
         self, columns: Sequence[str], chunk: Sequence[bytes | str]
     ) -> tuple[Table, dict[int, str]]:
         """The columns, without the bad rows; and the offsets of those with their causes."""
+        self._decide(columns, chunk)
         fast = self._fast(columns, chunk)
         if fast is not None:
             return fast, {}
         bad: dict[int, str] = {}
-        good: dict[int, list[str]] = {}
+        rows: dict[int, list[str]] = {}
         for offset, record in enumerate(chunk):
             try:
-                cells = split(record, self._delimiter)
+                rows[offset] = self._cells(columns, record)
             except ValueError as problem:
                 bad[offset] = str(problem)
-                continue
-            if len(cells) == len(columns):
-                good[offset] = cells
-            else:
-                bad[offset] = f"{len(cells)} columns where there should be {len(columns)}"
-        if good:
-            self._decide(columns, list(good.values()))
-        mixed = {
-            offset: f"column {name!r} holds numbers, but here {cell!r}"
-            for offset, cells in good.items()
-            for name, cell in zip(columns, cells, strict=True)
-            if not self._is_text[name] and not (cell in MISSING or is_number(cell))
-        }
-        rows = [cells for offset, cells in good.items() if offset not in mixed]
-        if not rows:
-            return {}, bad | mixed
-        cells_of = zip(columns, zip(*rows, strict=True), strict=True)
-        return {name: self._values(name, cells) for name, cells in cells_of}, bad | mixed
+        try:
+            return self._table(columns, rows.values()), bad
+        except ValueError:
+            mixed = self._mixed(columns, rows)
+            good = [cells for offset, cells in rows.items() if offset not in mixed]
+            return self._table(columns, good), bad | mixed
 
-    def _decide(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        for j, name in enumerate(columns):
-            if name not in self._is_text:
-                first = next((row[j] for row in rows if row[j] not in MISSING), "0")
-                self._is_text[name] = not is_number(first)
+    def _cells(self, columns: Sequence[str], record: bytes | str) -> list[str]:
+        cells = split(record, self._delimiter)
+        if len(cells) != len(columns):
+            raise ValueError(f"{len(cells)} columns where there should be {len(columns)}")
+        return cells
+
+    def _decide(self, columns: Sequence[str], chunk: Sequence[bytes | str]) -> None:
+        """Tell the kinds of columns that are new, from as few rows as will do."""
+        undecided = {name for name in columns if name not in self._is_text}
+        any_row = False
+        for record in chunk if undecided else ():
+            try:
+                cells = self._cells(columns, record)
+            except ValueError:
+                continue
+            any_row = True
+            for name, cell in zip(columns, cells, strict=True):
+                if name in undecided and cell not in MISSING:
+                    self._is_text[name] = not is_number(cell)
+                    undecided.remove(name)
+            if not undecided:
+                return
+        if any_row:
+            self._is_text |= dict.fromkeys(undecided, False)
+
+    def _table(self, columns: Sequence[str], rows: Collection[Sequence[str]]) -> Table:
+        if not rows:
+            return {}
+        cells_of = zip(columns, zip(*rows, strict=True), strict=True)
+        return {name: self._values(name, cells) for name, cells in cells_of}
 
     def _values(self, name: str, cells: Sequence[str]) -> Values:
         if self._is_text[name]:
             return [None if cell in MISSING else cell for cell in cells]
         return np.array([number(cell) for cell in cells])
+
+    def _mixed(self, columns: Sequence[str], rows: Mapping[int, Sequence[str]]) -> dict[int, str]:
+        """The rows that have text where numbers belong."""
+        return {
+            offset: f"column {name!r} holds numbers, but here {cell!r}"
+            for offset, cells in rows.items()
+            for name, cell in zip(columns, cells, strict=True)
+            if not (self._is_text[name] or cell in MISSING or is_number(cell))
+        }
 
     def _fast(self, columns: Sequence[str], chunk: Sequence[bytes | str]) -> Table | None:
         """The same by pyarrow, or None where it is missing or the chunk is not plainly right."""

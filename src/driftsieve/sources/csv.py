@@ -29,8 +29,8 @@ class CsvReader:
         self._encoder = TableEncoder(options)
 
     def read(self, file: File) -> Iterator[Rows]:
-        with text.lines_of(file) as lines:
-            records = self._records(lines)
+        with text.open_text(file) as source:
+            records = self._records(source)
             first = next(records, None)
             if first is None:
                 return
@@ -42,13 +42,13 @@ class CsvReader:
                 table, bad = self._parser.parse(columns, chunk)
                 wanted = {name: table[name] for name in left} if table else {}
                 encoded = self._encoder.encode(wanted, len(chunk) - len(bad)) if table else None
-                yield Rows(len(chunk), encoded, bad, numbers, lines.bytes_read)
+                yield Rows(len(chunk), encoded, bad, numbers, source.bytes_read)
 
-    def _records(self, lines: text.Lines) -> Iterator[text.Line]:
+    def _records(self, source: text.Text) -> Iterator[text.Line]:
         """Lines, joined where a quoted field holds line ends."""
-        for number, line in lines:
+        for number, line in source.lines():
             if isinstance(line, bytes) and line.count(b'"') % 2 and self._is_open(line):
-                yield number, _closed(line, lines)
+                yield number, _closed(line, source)
             else:
                 yield number, line
 
@@ -77,11 +77,11 @@ class CsvReader:
         return cells, False
 
 
-def _closed(line: bytes, lines: text.Lines) -> bytes | str:
+def _closed(line: bytes, source: text.Text) -> bytes | str:
     """The record that starts with ``line``, up to the line that closes its quote."""
     parts, size, quotes = [line], len(line), 1
     while quotes % 2:
-        more = lines.read()
+        more = source.read_line()
         size += len(more)
         if not more or isinstance(more, str) or size > text.MAX_LINE:
             return "a quoted field is not closed"

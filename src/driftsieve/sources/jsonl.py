@@ -22,10 +22,10 @@ class JsonlReader:
         self._encoder = DictEncoder(options)
 
     def read(self, file: File) -> Iterator[Rows]:
-        with text.lines_of(file) as lines:
-            for numbers, chunk in text.chunked(lines, self._batch_size):
+        with text.open_text(file) as source:
+            for numbers, chunk in text.chunked(source.lines(), self._batch_size):
                 rows = self._encoder.encode([_object(line) for line in chunk])
-                rows.lines, rows.bytes_read = numbers, lines.bytes_read
+                rows.lines, rows.bytes_read = numbers, source.bytes_read
                 yield rows
 
 

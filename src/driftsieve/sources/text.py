@@ -1,16 +1,17 @@
-"""Lines of text files: numbered, of bounded length, a chunk at a time."""
+"""Text files, by lines (numbered, of bounded length) or by blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from typing import BinaryIO
+from typing import Any
 
 from driftsieve.sources.base import SourceError
 from driftsieve.sources.files import READ_ERRORS, File, opened
 
 MAX_LINE = 64 << 20  # bytes; a longer line is a file without line ends, not a row
+BLOCK = 1 << 16
 MAGIC = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
@@ -24,53 +25,65 @@ MAGIC = {
 Line = tuple[int, bytes | str]  # its number from 1 and its bytes, or why it cannot be used
 
 
-class Lines(Iterator[Line]):
-    """The lines of a file that are not blank; ``bytes_read`` of the file so far."""
+class Text:
+    """An open text file, which is read either by lines or by blocks."""
 
-    def __init__(self, file: File, raw: BinaryIO, stream: BinaryIO) -> None:
+    def __init__(self, file: File, raw: Any, stream: Any) -> None:
         self._file = file
         self._raw = raw
         self._stream = stream
-        self._number = 0
+        self._line = 0  # how many were read
+        self._at_start = True
 
     @property
     def bytes_read(self) -> int:
+        """How far reading has come in the file as it lies on disk."""
         return 0 if self._file.size is None else self._raw.tell()
 
-    def __next__(self) -> Line:
-        while line := self.read():
+    def lines(self) -> Iterator[Line]:
+        """The lines that are not blank."""
+        while line := self.read_line():
             if isinstance(line, str) or line.strip(b" \r\n"):
-                return self._number, line
-        raise StopIteration
+                yield self._line, line
 
-    def read(self) -> bytes | str:
+    def blocks(self) -> Iterator[bytes]:
+        while block := self._read(self._stream.read1, BLOCK):
+            self._line += block.count(b"\n")
+            yield block
+
+    def read_line(self) -> bytes | str:
         """The next line, blank or not, or why it cannot be used; empty at the end."""
-        self._number += 1
-        try:
-            line = self._stream.readline(MAX_LINE + 1)
-            if len(line) > MAX_LINE:
-                while line and not line.endswith(b"\n"):
-                    line = self._stream.readline(1 << 20)
-                return f"the line is longer than {MAX_LINE / 2**20:g} MiB"
-        except READ_ERRORS as problem:
-            where = f"line {self._number}"
-            raise SourceError(f"cannot be read: {problem}", self._file.name, where) from problem
-        return self._first(line) if self._number == 1 else line
+        line = self._read(self._stream.readline, MAX_LINE + 1)
+        self._line += 1
+        if len(line) <= MAX_LINE:
+            return line
+        while line and not line.endswith(b"\n"):
+            line = self._read(self._stream.readline, BLOCK)
+        return f"the line is longer than {MAX_LINE} bytes"
 
-    def _first(self, line: bytes) -> bytes:
+    def _read(self, read: Callable[[int], bytes], size: int) -> bytes:
+        try:
+            data = read(size)
+        except READ_ERRORS as problem:
+            where = f"line {self._line + 1}"
+            raise SourceError(f"cannot be read: {problem}", self._file.name, where) from problem
+        return self._start(data) if self._at_start else data
+
+    def _start(self, data: bytes) -> bytes:
+        self._at_start = False
         for magic, kind in MAGIC.items():
-            if line.startswith(magic):
+            if data.startswith(magic):
                 raise SourceError(f"is a {kind} file, not what its name says", self._file.name)
-        if b"\0" in line:
+        if b"\0" in data[:100].partition(b"\n")[0]:
             raise SourceError("is a binary file, not text", self._file.name)
-        return line.removeprefix(b"\xef\xbb\xbf")
+        return data.removeprefix(b"\xef\xbb\xbf")  # the mark that some editors put before UTF-8
 
 
 @contextmanager
-def lines_of(file: File) -> Iterator[Lines]:
-    """The lines of the file while it is open."""
+def open_text(file: File) -> Iterator[Text]:
+    """The file, for as long as it is read."""
     with opened(file) as (raw, stream):
-        yield Lines(file, raw, stream)
+        yield Text(file, raw, stream)
 
 
 def chunked(lines: Iterable[Line], size: int) -> Iterator[tuple[list[int], list[bytes | str]]]:
