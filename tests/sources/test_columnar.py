@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,9 @@ WRITERS = {
     ),
     "small.arrow": lambda data, path: write_ipc(data, path, pa.ipc.new_file, 7),
     "small.ipc": lambda data, path: write_ipc(data, path, pa.ipc.new_stream, 7),
+    "stream.arrows.gz": lambda data, path: path.write_bytes(
+        gzip.compress(pl.DataFrame(data).write_ipc_stream(None).getvalue())
+    ),
     "categories.parquet": lambda data, path: (
         pl.DataFrame(data).cast({"kind": pl.Categorical}).write_parquet(path)
     ),
@@ -136,8 +140,6 @@ def test_files_without_rows(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.parquet.gz", "a.arrow.gz"])
 def test_compressed_twice(name: str, tmp_path: Path) -> None:
-    import gzip
-
     pq.write_table(pa.table({"y": [1]}), tmp_path / "a.parquet")
     pa.feather.write_feather(pa.table({"y": [1]}), tmp_path / "a.arrow")
     inner = (tmp_path / name.removesuffix(".gz")).read_bytes()

@@ -209,3 +209,16 @@ def test_pyarrow_reads_no_cell_otherwise(
         assert bad == {}
         for name in ("a", "b"):
             np.testing.assert_array_equal(np.asarray(fast[name]), np.asarray(slow[name]))
+
+
+def test_csv_dates_are_clock_readings(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "when,x,y\n1970-01-01T00:01Z,1,0\n1970-01-02,2,1\nsoon,3,0\n")
+    options: dict[str, Any] = {"target": "y", "time": "when"}
+    assert error_of(path, **options) == ", line 4: t must be finite, got nan."
+    (batch,) = as_batches(path, on_error="skip", **options)
+    assert batch.t is not None
+    assert batch.t.tolist() == [60, 86400]
+    other = write(tmp_path / "b.csv", "when,x,y\n31/12/1999,1,0\n")
+    assert (
+        error_of(other, **options) == ": the time column 'when' holds no ISO dates but '31/12/1999'"
+    )

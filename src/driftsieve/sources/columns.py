@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -35,6 +36,7 @@ class TableEncoder:
         is_text = {name: not isinstance(values, np.ndarray) for name, values in table.items()}
         if self._is_text is None:
             self._start(is_text, has_labels=y is not None)
+            self._check_time(table)
         elif is_text != self._is_text:
             raise SourceError(_difference(self._is_text, is_text))
         X = self._dense(table, n_rows)
@@ -60,6 +62,13 @@ class TableEncoder:
         for name in self._numeric:
             self._features[name]
         self._is_text = is_text
+
+    def _check_time(self, table: Table) -> None:
+        """Dates that are not ISO fail at once, with an example; one odd date is one bad row."""
+        values = [] if self._time is None else table[self._time]
+        first = next((value for value in values if value is not None), None)
+        if isinstance(first, str) and math.isnan(second(first)):
+            raise SourceError(f"the time column {self._time!r} holds no ISO dates but {first!r}")
 
     def _dense(self, table: Table, n_rows: int) -> NDArray[Any]:
         columns = [np.asarray(table[name]) for name in self._numeric]

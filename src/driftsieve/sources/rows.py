@@ -116,8 +116,8 @@ class DictEncoder:
         if self._weight is not None:
             weight = float(_value(record, self._weight, "weight"))
         if self._time is not None:
-            t = _value(record, self._time, "time")
-            t = second(t) if isinstance(t, str) else float(t)
+            reading = _value(record, self._time, "time")
+            t = second(reading) if isinstance(reading, str) else float(reading)
         row = Row([], [], self._labels.check(label), weight, t)
         for key, value in record.items():
             if key not in self._special:
