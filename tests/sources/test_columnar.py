@@ -129,6 +129,19 @@ def test_truncated_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
+def test_text_that_is_not_utf8(name: str, tmp_path: Path) -> None:
+    offsets, letters = pa.py_buffer(np.int32([0, 1, 2])), pa.py_buffer(b"u\xff")
+    table = pa.table({"c": pa.StringArray.from_buffers(2, offsets, letters), "y": [0, 1]})
+    if name.endswith("parquet"):
+        pq.write_table(table, tmp_path / name)
+    else:
+        pa.feather.write_feather(table, tmp_path / name)
+    message = error_of(tmp_path / name, target="y")
+    assert message.startswith(": cannot be read: ")
+    assert "UTF8" in message
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
 def test_files_without_rows(name: str, tmp_path: Path) -> None:
     table = pa.table({"x": pa.array([], pa.float64()), "y": pa.array([], pa.int64())})
     if name.endswith("parquet"):

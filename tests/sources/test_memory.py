@@ -276,4 +276,4 @@ def test_rows_are_read_as_they_are_needed() -> None:
 )
 def test_bad_arguments(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        next(as_batches((X, Y), **bad))
+        as_batches((X, Y), **bad)

@@ -106,6 +106,8 @@ def as_batches(
         raise ValueError(f"batch_size must be at least 1, got {batch_size}.")
     if skip_rows < 0:
         raise ValueError(f"skip_rows must be at least 0, got {skip_rows}.")
+    if missing not in ("error", "ignore"):
+        raise ValueError(f'missing must be "error" or "ignore", got {missing!r}.')
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error must be "raise" or "skip", got {on_error!r}.')
     if format != "auto" and format not in FORMATS:

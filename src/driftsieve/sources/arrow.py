@@ -54,6 +54,7 @@ def tables(batches: Iterator[Any], file: File, size: int) -> Iterator[Any]:
     n_pending = n_done = 0
     try:
         for batch in batches:
+            batch.validate(full=True)  # text that is not UTF-8, offsets that point outside
             start = 0
             while n_pending + batch.num_rows - start >= size:
                 pending.append(batch.slice(start, size - n_pending))

@@ -73,8 +73,8 @@ def _matches(name: str) -> list[File]:
     if any(sign in name for sign in "*?["):
         anchor = Path(path.anchor)
         found = sorted(anchor.glob(str(path.relative_to(anchor))))
-        if found:
-            return [_checked(match) for match in found if not match.is_dir()]
+        if files := [_checked(match) for match in found if not match.is_dir()]:
+            return files
         raise SourceError("no file matches", name)
     raise SourceError("no such file", name)
 
