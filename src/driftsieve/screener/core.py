@@ -1,0 +1,442 @@
+"""FeatureScreener: learning, reading, transforming and storing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, Self, cast
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+
+from driftsieve import codec, select
+from driftsieve.bank import Bank, ClockName
+from driftsieve.batch import Batch, Missing
+from driftsieve.scores import SCORES, ScoreFunction, rank
+from driftsieve.screener.rules import RULES, RuleName, check_bins, check_rule
+from driftsieve.screener.score_name import ScoreParameter
+from driftsieve.snapshot import Floats
+
+_CHOICES: dict[str, Iterable[str]] = {
+    "score": SCORES,
+    "rule": RULES,
+    "new_features": ("error", "grow"),
+    "output": ("select", "mask"),
+}
+_BLOCK_CELLS = 1 << 21  # a frozen block takes 16 MB, however many features there are
+
+
+class FeatureScreener(SelectorMixin, BaseEstimator):
+    """Select the features that tell the classes apart now, from a stream seen once.
+
+    ``fit`` learns from one set of rows, ``partial_fit`` from one batch after another without end.
+    Neither scores anything: the first read of ``scores_``, ``pvalues_``, ``ranking_``,
+    ``get_support`` or ``transform`` after an update does, and it is kept until the next update.
+    ``score``, ``rule``, ``k``, ``n_bins`` and ``output`` may be changed by ``set_params`` at any
+    time, as long as the score needs no other state (T and Fisher need moments, the others
+    quantiles); the parameters of the bank only before the first row.
+
+    Parameters
+    ----------
+    score : {"t", "fisher", "mutual_info", "chi2", "gini"}
+        What features are ranked by.
+    k : float
+        The parameter of the rule: how many features for ``"k_best"`` (all of them, with a warning,
+        if there are fewer), the percentage for ``"percentile"``, the worst score for
+        ``"threshold"``, and the error rate, such as 0.05, for ``"fpr"``, ``"fdr"`` and ``"fwe"``.
+    rule : {"k_best", "percentile", "threshold", "fpr", "fdr", "fwe"}
+        Which features are kept. The last three use p-values, which Gini has none of.
+    n_bins : int
+        Quantile bins of mutual information, chi-square and Gini.
+    epsilon, alpha, half_life, clock, missing, n_threads
+        As in :class:`driftsieve.Bank`.
+    new_features : {"error", "grow"}
+        Whether later sparse rows may have more columns, or fewer, than those before.
+    output : {"select", "mask"}
+        ``transform`` keeps the selected columns only, or all of them with zeros in the others, so
+        that an online linear model keeps its weights while the selection moves.
+
+    Attributes
+    ----------
+    bank_ : Bank
+        The state.
+    scores_, pvalues_, ranking_ : ndarray of shape (n_features,)
+        The score, its p-value (None for Gini) and the rank, 1 for the best, of every feature.
+    classes_ : ndarray
+        The labels seen so far, or those given to ``partial_fit``, sorted.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from driftsieve import FeatureScreener
+    >>> rng = np.random.default_rng(0)
+    >>> screener = FeatureScreener(k=1, half_life=200)
+    >>> for informative in (0, 2):  # the stream drifts
+    ...     X = rng.normal(size=(1000, 4))
+    ...     screener = screener.partial_fit(X, X[:, informative] > 0)
+    ...     print(screener.get_support())
+    [ True False False False]
+    [False False  True False]
+    """
+
+    score = ScoreParameter()
+
+    def __init__(
+        self,
+        score: str = "mutual_info",
+        *,
+        k: float = 10,
+        rule: RuleName = "k_best",
+        n_bins: int = 5,
+        epsilon: float = 0.01,
+        alpha: float = 1.0,
+        half_life: float | None = None,
+        clock: ClockName = "sample",
+        missing: Missing = "error",
+        new_features: Literal["error", "grow"] = "error",
+        output: Literal["select", "mask"] = "select",
+        n_threads: int | None = None,
+    ) -> None:
+        self.score = score
+        self.k = k
+        self.rule = rule
+        self.n_bins = n_bins
+        self.epsilon = epsilon
+        self.alpha = alpha
+        self.half_life = half_life
+        self.clock = clock
+        self.missing = missing
+        self.new_features = new_features
+        self.output = output
+        self.n_threads = n_threads
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name."""
+        return {**super().get_params(deep), "score": vars(self)["score"]}
+
+    # --- learning -------------------------------------------------------------------------------
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, t: ArrayLike | None = None
+    ) -> Self:
+        """Forget everything and learn from these rows.
+
+        Bad input raises an error and leaves the screener as it was.
+        """
+        if sample_weight is not None and not np.any(np.asarray(sample_weight)):
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+        return self._learn(X, y, sample_weight, t, None, fresh=True)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        t: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from these rows too.
+
+        ``classes``, which is not needed, declares all the labels there will be: others are then an
+        error. Bad input raises an error and leaves the screener as it was.
+        """
+        fresh = not self.__sklearn_is_fitted__()
+        declared = None if fresh else self._declared
+        if classes is not None:
+            given = np.unique(np.asarray(classes))
+            if declared is not None and not np.array_equal(given, declared):
+                raise ValueError(
+                    f"`classes={classes!r}` is not the same as on last call to partial_fit, "
+                    f"was: {declared!r}"
+                )
+            if not fresh:
+                _check_declared(self.bank_.classes, given)
+            declared = given
+        return self._learn(X, y, sample_weight, t, declared, fresh=fresh)
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        t: ArrayLike | None,
+        declared: NDArray[Any] | None,
+        *,
+        fresh: bool,
+    ) -> Self:
+        self._check_parameters()
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, "
+                "but the target y is None."
+            )
+        if np.asarray(y).ndim == 2:
+            y = column_or_1d(y, warn=True)
+        if declared is not None:
+            _check_declared(y, declared)
+        bank = self._empty_bank()
+        X = self._matrix(X)
+        if not fresh:
+            _check_same_settings(self.bank_, bank)
+            _check_kept(self.bank_, self.score)
+            bank = self.bank_
+            self._check_columns(X)
+            if bank.feature_names is None and _is_frame(X):  # scikit-learn has warned
+                X = Batch.of(X, y, missing=self.missing).X
+        bank.update(X, y, sample_weight=sample_weight, t=t)
+        if fresh:
+            validate_data(self, X, skip_check_array=True)  # names and width
+        return self._hold(bank, declared)
+
+    def _hold(self, bank: Bank, declared: NDArray[Any] | None) -> Self:
+        self.bank_ = bank
+        self._declared = declared
+        self.n_features_in_ = bank.n_features
+        if bank.feature_names is not None:
+            self.feature_names_in_ = np.array(bank.feature_names, dtype=object)
+        self._readings: dict[str, tuple[Any, Any]] = {}
+        return self
+
+    def _empty_bank(self) -> Bank:
+        needs = SCORES[self.score].needs
+        return Bank(
+            self.epsilon,
+            moments=needs == "moments",
+            quantiles=needs == "quantiles",
+            alpha=self.alpha,
+            half_life=self.half_life,
+            clock=self.clock,
+            missing=self.missing,
+            n_threads=self.n_threads,
+        )
+
+    def _check_parameters(self) -> None:
+        for name, choices in _CHOICES.items():
+            if (value := getattr(self, name)) not in choices:
+                expected = ", ".join(map(repr, choices))
+                raise ValueError(f"{name} must be one of {expected}, got {value!r}.")
+        check_bins(self.n_bins)
+        check_rule(self.rule, self.k, self.score)
+
+    def _matrix(self, X: Any) -> Any:
+        """X as a frame, a CSR matrix or an array of floats; all else is for the bank to check."""
+        if not _is_frame(X):
+            return check_array(
+                X,
+                accept_sparse="csr",
+                dtype=(np.float64, np.float32),
+                ensure_all_finite=False,
+                estimator=self,
+                input_name="X",
+            )
+        for what, size in zip(("sample", "feature"), nw.from_native(X).shape, strict=True):
+            if size == 0:
+                raise ValueError(
+                    f"Found array with 0 {what}(s) (shape={nw.from_native(X).shape}) while a "
+                    f"minimum of 1 is required by {type(self).__name__}."
+                )
+        return X
+
+    def _check_columns(self, X: Any) -> None:
+        if not (self.new_features == "grow" and sparse.issparse(X)):
+            validate_data(self, X, skip_check_array=True, reset=False)
+
+    def merge(self, other: FeatureScreener, start: float | None = None) -> Self:
+        """Take in the rows that another screener of the same settings has seen.
+
+        ``other`` is not changed. ``start`` is as in :meth:`driftsieve.Bank.merge`. A screener
+        without rows takes over those of the other.
+        """
+        if not isinstance(other, FeatureScreener):
+            raise TypeError(f"merge takes a FeatureScreener, got {type(other).__name__}.")
+        check_is_fitted(other)
+        self._check_parameters()
+        fitted = self.__sklearn_is_fitted__()
+        bank = self.bank_ if fitted else self._empty_bank()
+        ours, theirs = self._declared if fitted else other._declared, other._declared
+        both = None if ours is None or theirs is None else np.union1d(ours, theirs)
+        return self._hold(bank.merge(other.bank_, start), both)
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "bank_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "ignore"
+        return tags
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        check_is_fitted(self)
+        return self.bank_.classes if self._declared is None else self._declared
+
+    @property
+    def scores_(self) -> Floats:
+        check_is_fitted(self)
+        self._check_parameters()
+        function = SCORES[self.score].function
+        scores: Floats = self._read("scores", lambda: self._by_block(function))
+        return scores
+
+    @property
+    def pvalues_(self) -> Floats | None:
+        check_is_fitted(self)
+        self._check_parameters()
+        function = SCORES[self.score].pvalues
+        return None if function is None else self._read("p", lambda: self._by_block(function))
+
+    @property
+    def ranking_(self) -> NDArray[np.int64]:
+        scores, larger = self.scores_, SCORES[self.score].larger_is_better
+        ranks: NDArray[np.int64] = self._read("ranks", lambda: rank(scores, larger))
+        return ranks
+
+    def _get_support_mask(self) -> select.Mask:
+        check_is_fitted(self)
+        self._check_parameters()
+        support: select.Mask = self._read("support", self._support, self.rule, self.k)
+        return support.copy()
+
+    def _support(self) -> select.Mask:
+        rule = RULES[self.rule]
+        if rule.uses == "pvalues":
+            return rule.function(self.pvalues_, self.k)
+        if self.rule == "k_best" and self.k > self.n_features_in_:
+            warnings.warn(
+                f"k={self.k} is greater than n_features={self.n_features_in_}. "
+                "All the features will be returned.",
+                stacklevel=5,
+            )
+        return rule.function(self.scores_, self.k, SCORES[self.score].larger_is_better)
+
+    def _read(self, name: str, compute: Callable[[], Any], *more: Any) -> Any:
+        """What was computed since the last update with the same parameters, or else compute it."""
+        key = (self.score, self.n_bins, *more)
+        if self._readings.get(name, (None,))[0] != key:
+            value = compute()
+            value.flags.writeable = False  # the next reader gets the same array
+            self._readings[name] = key, value
+        return self._readings[name][1]
+
+    def _by_block(self, function: ScoreFunction) -> Floats:
+        bank, p = self.bank_, self.bank_.n_features
+        _check_kept(bank, self.score)
+        step = max(1, _BLOCK_CELLS // (self.n_bins * max(1, len(bank.classes))))
+        blocks = [slice(start, start + step) for start in range(0, p, step)]
+        return np.concatenate([function(bank.freeze(self.n_bins, block)) for block in blocks])
+
+    # --- transforming ---------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """X with the selected columns only, or with zeros in the others (``output="mask"``)."""
+        support = self.get_support()
+        if self.new_features == "grow" and sparse.issparse(X):
+            X = X.tocsr(copy=True)
+            X.resize(X.shape[0], self.n_features_in_)  # a column never learned is never selected
+        if self.output == "select":
+            return super().transform(X)
+        finite = "allow-nan" if self.missing == "ignore" else True
+        X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=finite, reset=False)
+        if not sparse.issparse(X):
+            return np.where(support, X, X.dtype.type(0))
+        X = X.copy()
+        X.data[~support[X.indices]] = 0
+        X.eliminate_zeros()
+        return X
+
+    def inverse_transform(self, X: Any) -> Any:
+        """X with zeros in the columns that were not selected."""
+        if self.output == "select":
+            return super().inverse_transform(X)
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=False)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """Names of the columns that ``transform`` gives."""
+        mixin = SelectorMixin if self.output == "select" else OneToOneFeatureMixin
+        return cast("NDArray[Any]", mixin.get_feature_names_out(self, input_features))
+
+    # --- storing --------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "_readings" in state:
+            state["_readings"] = {}
+        return state
+
+    def to_bytes(self) -> bytes:
+        """Parameters and state, without pickle; ``from_bytes`` gives an equal screener back."""
+        parameters = {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in self.get_params().items()
+        }
+        header: dict[str, Any] = {"kind": "screener", "parameters": parameters, "classes": None}
+        if not self.__sklearn_is_fitted__():
+            return codec.pack(header, b"")
+        if self._declared is not None:
+            header["classes"] = self._declared.tolist()
+        return codec.pack(header, self.bank_.to_bytes())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The screener that ``to_bytes`` stored; ValueError if the bytes are not sound."""
+        header, payload = codec.unpack(data, "screener")
+        try:
+            screener = cls(**header["parameters"])
+            screener._check_parameters()
+            fresh, declared = screener._empty_bank(), header["classes"]
+            if not payload:
+                return screener
+            bank = Bank.from_bytes(payload, n_threads=screener.n_threads)
+            _check_same_settings(bank, fresh)
+            _check_kept(bank, screener.score)
+            if declared is not None:
+                declared = np.unique(declared)
+                _check_declared(bank.classes, declared)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"These bytes are malformed: {error}") from error
+        return screener._hold(bank, declared)
+
+
+def _is_frame(X: Any) -> bool:
+    return bool(nw.dependencies.is_into_dataframe(X))
+
+
+def _check_declared(y: Any, declared: NDArray[Any]) -> None:
+    unknown = np.setdiff1d(np.asarray(y), declared)
+    if unknown.size:
+        raise ValueError(
+            f"y contains the labels {unknown.tolist()}, which are not in the classes "
+            f"{declared.tolist()} given to partial_fit."
+        )
+
+
+def _check_same_settings(bank: Bank, fresh: Bank) -> None:
+    for name in ("epsilon", "clock", "half_life", "missing"):
+        was, now = getattr(bank, name), getattr(fresh, name)
+        if was != now:
+            raise ValueError(
+                f"{name} was {was!r} when the first rows came and is {now!r} now: "
+                "call fit to start anew with it, or set it back."
+            )
+
+
+def _check_kept(bank: Bank, score: str) -> None:
+    needs = SCORES[score].needs
+    if not getattr(bank, needs):
+        able = [name for name in SCORES if getattr(bank, SCORES[name].needs)]
+        raise ValueError(
+            f"score={score!r} needs {needs}, which this screener did not keep as it learned with "
+            f"another score: set it to one of {', '.join(map(repr, able))}, or call fit anew."
+        )
