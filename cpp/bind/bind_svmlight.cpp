@@ -70,14 +70,16 @@ nb::object as_array(std::shared_ptr<T[]> items, std::size_t n) {
 nb::tuple take(Parser& self, std::size_t max_rows) {
     SvmlightRows rows =
         self.use([max_rows](SvmlightParser& parser) { return parser.take(max_rows); });
-    const auto indices = [&rows](auto& items) { return as_array(std::move(items), rows.n_pairs); };
     nb::dict bad;
     for (const auto& [place, why] : rows.bad) bad[nb::int_(place)] = why;
-    return nb::make_tuple(as_array(std::move(rows.labels), rows.n_rows),
-                          as_array(std::move(rows.indptr), rows.n_rows + 1),
-                          std::visit(indices, rows.indices),
-                          as_array(std::move(rows.values), rows.n_pairs),
-                          as_array(std::move(rows.lines), rows.n_read), bad);
+    const auto as_tuple = [&](auto& pattern) {
+        return nb::make_tuple(as_array(std::move(rows.labels), rows.n_rows),
+                              as_array(std::move(pattern.indptr), rows.n_rows + 1),
+                              as_array(std::move(pattern.indices), rows.n_pairs),
+                              as_array(std::move(rows.values), rows.n_pairs),
+                              as_array(std::move(rows.lines), rows.n_read), bad);
+    };
+    return std::visit(as_tuple, rows.pattern);
 }
 
 }  // namespace
@@ -108,10 +110,11 @@ void register_svmlight(nb::module_& m) {
             "Rows that wait to be taken, those at fault included.")
         .def("take", &take, "max_rows"_a,
              nb::sig("def take(self, max_rows: int) -> tuple["
-                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64], "
-                     "numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64], "
-                     "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64], "
-                     "dict[int, str]]"),
+                     "numpy.typing.NDArray[numpy.float64], "
+                     "numpy.typing.NDArray[numpy.int32 | numpy.int64], "
+                     "numpy.typing.NDArray[numpy.int32 | numpy.int64], "
+                     "numpy.typing.NDArray[numpy.float64], "
+                     "numpy.typing.NDArray[numpy.int64], dict[int, str]]"),
              "Take the oldest rows: labels, indptr, indices and data of those that could be "
              "parsed, the line of every row, and what is wrong with the bad ones.");
 }

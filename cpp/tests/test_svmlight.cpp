@@ -19,14 +19,17 @@ constexpr std::size_t max_line = 1 << 20;
 // Rows as text again, so that they can be compared: "label column:value ...", then what is bad.
 std::string show(const SvmlightRows& rows) {
     std::string text;
-    for (std::size_t i = 0; i < rows.n_rows; ++i) {
-        text += std::to_string(rows.labels[i]);
-        for (std::int64_t j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j) {
-            const auto column = [j](const auto& indices) { return std::to_string(indices[j]); };
-            text += ' ' + std::visit(column, rows.indices) + ':' + std::to_string(rows.values[j]);
+    const auto show_good = [&](const auto& pattern) {
+        for (std::size_t i = 0; i < rows.n_rows; ++i) {
+            text += std::to_string(rows.labels[i]);
+            for (auto j = pattern.indptr[i]; j < pattern.indptr[i + 1]; ++j) {
+                text += ' ' + std::to_string(pattern.indices[j]);
+                text += ':' + std::to_string(rows.values[j]);
+            }
+            text += '\n';
         }
-        text += '\n';
-    }
+    };
+    std::visit(show_good, rows.pattern);
     for (const auto& [place, why] : rows.bad) {
         text += "line " + std::to_string(rows.lines[place]) + ": " + why + '\n';
     }
@@ -86,10 +89,10 @@ TEST_CASE("wide indices widen the rows that wait, and only those") {
     parser.feed("1 1:1 2:2\n2 3:3\n");
     const SvmlightRows before = parser.take(1);
     parser.feed("3 2147483647:1\n");
-    CHECK(before.indices.index() == 0);
+    CHECK(before.pattern.index() == 0);
     parser.feed("4 2147483648:1\n5 9223372036854775807:1 1:1\n");
     const SvmlightRows after = parser.take(9);
-    CHECK(after.indices.index() == 1);
+    CHECK(after.pattern.index() == 1);
     CHECK(show(before) == parse("1 1:1 2:2\n"));
     CHECK(show(after) ==
           "2.000000 2:3.000000\n3.000000 2147483646:1.000000\n4.000000 2147483647:1.000000\n"

@@ -109,7 +109,7 @@ class SvmlightParser:
     def rows(self) -> int:
         """Rows that wait to be taken, those at fault included."""
 
-    def take(self, max_rows: int) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int32] | numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64], dict[int, str]]:
+    def take(self, max_rows: int) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int32 | numpy.int64], numpy.typing.NDArray[numpy.int32 | numpy.int64], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64], dict[int, str]]:
         """
         Take the oldest rows: labels, indptr, indices and data of those that could be parsed, the line of every row, and what is wrong with the bad ones.
         """

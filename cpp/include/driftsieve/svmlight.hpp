@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -19,6 +20,12 @@
 
 namespace driftsieve {
 
+template <class Index>
+struct CsrPattern {
+    std::shared_ptr<Index[]> indptr;
+    std::shared_ptr<Index[]> indices;
+};
+
 // Rows in CSR form, in arrays owned together with whoever else holds them. Rows that could not be
 // parsed are counted in n_read and have a line number, but are absent from the other arrays.
 struct SvmlightRows {
@@ -26,8 +33,7 @@ struct SvmlightRows {
     std::size_t n_rows = 0;
     std::size_t n_pairs = 0;
     std::shared_ptr<double[]> labels;
-    std::shared_ptr<std::int64_t[]> indptr;
-    std::variant<std::shared_ptr<std::int32_t[]>, std::shared_ptr<std::int64_t[]>> indices;
+    std::variant<CsrPattern<std::int32_t>, CsrPattern<std::int64_t>> pattern;
     std::shared_ptr<double[]> values;
     std::shared_ptr<std::int64_t[]> lines;                 // counted from 1
     std::vector<std::pair<std::size_t, std::string>> bad;  // place among those read, and why
@@ -73,24 +79,31 @@ class SvmlightParser {
             taken.bad.emplace_back(row->first - rows_taken_, row->second);
         }
         const std::size_t n = taken.n_rows = taken.n_read - taken.bad.size();
-        taken.indptr = std::make_shared_for_overwrite<std::int64_t[]>(n + 1);
-        taken.indptr[0] = 0;
-        std::transform(row_ends_.begin(), row_ends_.begin() + n, taken.indptr.get() + 1,
-                       [this](std::int64_t end) { return end - pairs_taken_; });
-        taken.n_pairs = static_cast<std::size_t>(taken.indptr[n]);
+        const std::int64_t n_pairs = n == 0 ? 0 : row_ends_.begin()[n - 1] - pairs_taken_;
+        taken.n_pairs = static_cast<std::size_t>(n_pairs);
+        if (n_pairs > std::numeric_limits<std::int32_t>::max()) widen();
+        std::visit([&](auto& indices) { take_pattern(indices, taken); }, indices_);
         // Nothing from here on can fail, so rows are taken or stay, and are never lost.
         bad_.erase(bad_.begin(), bad_end);
-        pairs_taken_ += taken.indptr[n];
-        rows_taken_ += taken.n_read;
         row_ends_.take(n);
-        taken.lines = row_lines_.take(taken.n_read);
         taken.labels = labels_.take(n);
         taken.values = values_.take(taken.n_pairs);
-        std::visit([&](auto& indices) { taken.indices = indices.take(taken.n_pairs); }, indices_);
+        taken.lines = row_lines_.take(taken.n_read);
+        pairs_taken_ += n_pairs;
+        rows_taken_ += taken.n_read;
         return taken;
     }
 
   private:
+    template <class Index>
+    void take_pattern(Queue<Index>& indices, SvmlightRows& taken) const {
+        auto indptr = std::make_shared_for_overwrite<Index[]>(taken.n_rows + 1);
+        indptr[0] = 0;
+        std::transform(row_ends_.begin(), row_ends_.begin() + taken.n_rows, indptr.get() + 1,
+                       [this](std::int64_t end) { return static_cast<Index>(end - pairs_taken_); });
+        taken.pattern = CsrPattern<Index>{std::move(indptr), indices.take(taken.n_pairs)};
+    }
+
     // Small enough to stay in the second-level cache between being copied and being parsed.
     static constexpr std::size_t block = std::size_t{64} << 10;
 
@@ -136,8 +149,7 @@ class SvmlightParser {
     void parse_line(std::string_view line) {
         ++lines_;
         if (line.size() > max_line_) {
-            const std::string limit = std::to_string(max_line_);
-            return reject("the line is longer than " + limit + " bytes");
+            return reject("the line is longer than " + std::to_string(max_line_) + " bytes");
         }
         const std::size_t room = svmlight::most_pairs(line.size());
         double* const values = values_.reserve(room);
@@ -168,10 +180,11 @@ class SvmlightParser {
 
     // Indices take 32 bits until one needs more, then 64 for the rest of the stream.
     void widen() {
-        const auto& narrow = std::get<Queue<std::int32_t>>(indices_);
+        const auto* const narrow = std::get_if<Queue<std::int32_t>>(&indices_);
+        if (narrow == nullptr) return;
         Queue<std::int64_t> wide;
-        std::copy(narrow.begin(), narrow.end(), wide.reserve(narrow.size()));
-        wide.push(narrow.size());
+        std::copy(narrow->begin(), narrow->end(), wide.reserve(narrow->size()));
+        wide.push(narrow->size());
         indices_ = std::move(wide);
     }
 

@@ -50,7 +50,7 @@ def as_batches(
     skip_rows: int = 0,
     header: bool | Literal["auto"] = "auto",
     delimiter: str | None = None,
-    zero_based: bool | Literal["auto"] = "auto",
+    zero_based: bool = False,
     categorical: Sequence[str] = (),
     drop: Sequence[str] = (),
 ) -> Batches:
@@ -87,7 +87,8 @@ def as_batches(
     header, delimiter
         Of csv files. ``header="auto"``: the first row is one unless it holds a number.
     zero_based
-        Of svmlight files: whether the first feature has index 0.
+        Of svmlight files: whether the first feature has index 0. Otherwise it has index 1, and a
+        row with an index 0 is a bad row.
     categorical
         Columns that hold categories even though they look like numbers.
     drop
@@ -110,6 +111,8 @@ def as_batches(
         raise ValueError(f'missing must be "error" or "ignore", got {missing!r}.')
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error must be "raise" or "skip", got {on_error!r}.')
+    if not isinstance(zero_based, bool):
+        raise TypeError(f"zero_based must be True or False, got {zero_based!r}.")
     if format != "auto" and format not in FORMATS:
         raise ValueError(f"format must be one of auto, {', '.join(FORMATS)}, got {format!r}.")
     options = Options(

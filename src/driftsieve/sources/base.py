@@ -38,7 +38,7 @@ class Options:
     batch_size: int = 4096
     header: bool | Literal["auto"] = "auto"
     delimiter: str | None = None
-    zero_based: bool | Literal["auto"] = "auto"
+    zero_based: bool = False
     categorical: Sequence[str] = ()
     drop: Sequence[str] = ()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 
 from scipy import sparse
 
@@ -16,7 +15,9 @@ from driftsieve.sources.files import File
 class SvmlightReader:
     """Reads svmlight files as CSR batches, as wide as the largest index so far.
 
-    ``zero_based="auto"`` takes indices to start at 1 unless the first rows (a batch) have a 0.
+    An index means the same column in every file and at every place: indices start at 1, or at 0
+    with ``zero_based=True``. This is never guessed from the data, because a 0 may come late, or in
+    only one of the files that different machines read.
     """
 
     def __init__(self, options: Options) -> None:
@@ -28,37 +29,15 @@ class SvmlightReader:
         self._n_features = 0
 
     def read(self, file: File) -> Iterator[Rows]:
-        size = self._batch_size
+        parser = SvmlightParser(zero_based=self._zero_based, max_line=text.MAX_LINE)
         with text.open_text(file) as source:
-            blocks = source.blocks()
-            if self._zero_based == "auto":
-                blocks = chain(self._decide(blocks), blocks)
-            parser = self._parser(zero_based=self._zero_based is True)
-            for block in blocks:
+            for block in source.blocks():
                 parser.feed(block)
-                while parser.rows >= size:
+                while parser.rows >= self._batch_size:
                     yield self._rows(parser, source.bytes_read)
             parser.finish()
             while parser.rows:
                 yield self._rows(parser, source.bytes_read)
-
-    def _parser(self, *, zero_based: bool) -> SvmlightParser:
-        return SvmlightParser(zero_based=zero_based, max_line=text.MAX_LINE)
-
-    def _decide(self, blocks: Iterator[bytes]) -> list[bytes]:
-        """See where indices start; the blocks that were looked at."""
-        parser = self._parser(zero_based=True)
-        seen: list[bytes] = []
-        for block in blocks:
-            seen.append(block)
-            parser.feed(block)
-            if parser.rows >= self._batch_size:
-                break
-        else:
-            parser.finish()
-        indices = parser.take(self._batch_size)[2]
-        self._zero_based = 0 in indices
-        return seen
 
     def _rows(self, parser: SvmlightParser, bytes_read: int) -> Rows:
         labels, indptr, indices, data, lines, bad = parser.take(self._batch_size)
