@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn.feature_selection import f_classif
 from sklearn.metrics import mutual_info_score
 
-from driftsieve import offline, scores
+from driftsieve import Bank, offline, scores
 from driftsieve.scores import SCORES
 from driftsieve.snapshot import Snapshot
 
@@ -287,6 +287,22 @@ def test_pvalues_are_uniform_on_noise(name, n_classes, faded):
     # Bonferroni promises only that small p-values are not too many: its test is one-sided.
     side = "greater" if name == "t" and n_classes > 2 else "two-sided"
     assert stats.kstest(pvalues, "uniform", alternative=side).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", ["mutual_info", "chi2"])
+def test_rank_error_is_not_taken_for_dependence(name):
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(50_000, 60))
+    y = (rng.normal(size=len(X)) + np.r_[0.3, np.zeros(59)] @ X.T > 0).astype(int)
+    bank = Bank(moments=False).update(X, y)
+    pvalues = SCORES[name].pvalues(bank.freeze())
+    assert pvalues[0] < 1e-100  # a mutual information of 0.02 stands out
+    # Each class is right within epsilon of its weight, which among 50,000 rows exceeds the noise:
+    # without allowance for it, most of these would be under 0.05.
+    assert np.mean(pvalues[1:] < 0.05) <= 0.05
+    exact = offline.snapshot(X[:2000], y[:2000])
+    blurred = replace(exact, rank_error=np.full(60, 2.0))
+    assert np.all(SCORES[name].pvalues(blurred) >= SCORES[name].pvalues(exact))
 
 
 @pytest.mark.parametrize("name", SCORES)

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import driftsieve as ds
-from driftsieve import FeatureScreener, codec
+from driftsieve import FeatureScreener, codec, select
 from driftsieve.scores import SCORES
 from driftsieve.screener import core
 
@@ -110,6 +110,22 @@ def test_fisher_selects_as_scikit_learn_does(rows):
 def test_rules(rows, rule, k, kept):
     screener = FeatureScreener("fisher", rule=rule, k=k).fit(*rows)
     assert list(screener.get_support(indices=True)) == kept
+
+
+@pytest.mark.parametrize("half_life", [None, 500])
+def test_false_discoveries_on_noise_are_as_few_as_promised(half_life):
+    rng = np.random.default_rng(11)
+    families, each, rate = 400, 25, 0.05
+    X = rng.normal(size=(3000, families * each)).astype(np.float32)
+    y = rng.integers(2, size=len(X))
+    # On pure noise any discovery is false: the rate is the share of families that have one.
+    limit = rate + 3 * np.sqrt(rate * (1 - rate) / families)
+    for scores in (("t", "fisher"), ("mutual_info", "chi2")):
+        screener = FeatureScreener(scores[0], half_life=half_life).fit(X, y)
+        for score in scores:
+            pvalues = screener.set_params(score=score).pvalues_.reshape(families, each)
+            found = np.mean([select.fdr(p, rate).any() for p in pvalues])
+            assert found <= limit, score
 
 
 def test_k_beyond_the_features_warns_and_keeps_all(rows):

@@ -276,6 +276,25 @@ def _chi2_tail(statistic: Floats, d: _Dependence) -> Floats:
     return np.where(d.freedom > 0, chdtrc(np.maximum(d.freedom, 1), statistic), 1.0)
 
 
+def _resolved(statistic: Floats, snap: Snapshot, d: _Dependence) -> Floats:
+    """What of a chi-square statistic cannot come from the rank error of the bins.
+
+    Its root is a norm, sqrt(n * sum over bins of var_c(share of class c in the bin) / bin share).
+    The bank sums up each class by itself and is off by at most e = rank_error / W at an edge. So a
+    class's share of a bin is off by -e to e (of an outer bin, with its one edge, by a range of e),
+    the variance of that over the classes is at most e**2 (e**2 / 4), and the root of the statistic
+    is larger than the true one by no more than the norm of these. Without this, the statistic of
+    pure noise grows like n * e**2, and with enough rows every feature would be significant.
+    """
+    assert snap.rank_error is not None
+    bin_share = d.expected.sum(axis=1)
+    spread = np.ones((len(bin_share), 1))
+    spread[[0, -1]] = 0.25
+    error = _ratio(snap.rank_error, d.total)
+    blur = error * np.sqrt(_n_eff(snap) * _ratio(spread * (bin_share > 0), bin_share).sum(axis=0))
+    return np.asarray(np.maximum(np.sqrt(statistic) - blur, 0.0) ** 2)
+
+
 @_per_feature("quantiles")
 def mutual_info(snap: Snapshot) -> Floats:
     """Mutual information of quantile bin and class, in nats; at least 0."""
@@ -285,10 +304,11 @@ def mutual_info(snap: Snapshot) -> Floats:
 @_per_feature("quantiles")
 def mutual_info_pvalues(snap: Snapshot) -> Floats:
     """p-value of the G-test: 2 * n * MI as chi-square with (non-empty bins - 1)(C - 1) degrees
-    of freedom. No degree of freedom: p = 1.
+    of freedom. No degree of freedom: p = 1. What rank error may explain does not count: smaller
+    dependence needs a bank with a smaller epsilon.
     """
     d = _dependence(snap)
-    return _chi2_tail(2 * _n_eff(snap) * _information(d), d)
+    return _chi2_tail(_resolved(2 * _n_eff(snap) * _information(d), snap, d), d)
 
 
 @_per_feature("quantiles")
@@ -301,10 +321,11 @@ def chi2(snap: Snapshot) -> Floats:
 @_per_feature("quantiles")
 def chi2_pvalues(snap: Snapshot) -> Floats:
     """p-value of chi-square rescaled from weight W to n rows, with (non-empty bins - 1)(C - 1)
-    degrees of freedom. No degree of freedom: p = 1.
+    degrees of freedom. No degree of freedom: p = 1. What rank error may explain does not count:
+    smaller dependence needs a bank with a smaller epsilon.
     """
     d = _dependence(snap)
-    return _chi2_tail(_n_eff(snap) * _inertia(d), d)
+    return _chi2_tail(_resolved(_n_eff(snap) * _inertia(d), snap, d), d)
 
 
 @_per_feature("quantiles")
