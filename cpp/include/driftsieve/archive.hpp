@@ -21,11 +21,11 @@ static_assert(std::endian::native == std::endian::little, "states are stored lit
 
 // Stored as they lie in memory: no padding, no pointers.
 template <class T>
-concept Plain =
-    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Entry> ||
-    std::same_as<T, Moments> || std::same_as<T, ClassTotal> || std::same_as<T, LoggedValue>;
-static_assert(sizeof(Entry) == 24 && sizeof(Moments) == 24 && sizeof(ClassTotal) == 24 &&
-              sizeof(LoggedValue) == 24);
+concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Entry> ||
+                std::same_as<T, NarrowEntry> || std::same_as<T, Moments> ||
+                std::same_as<T, ClassTotal> || std::same_as<T, LoggedValue>;
+static_assert(sizeof(Entry) == 24 && sizeof(NarrowEntry) == 16 && sizeof(Moments) == 24 &&
+              sizeof(ClassTotal) == 24 && sizeof(LoggedValue) == 24);
 
 template <class Self>
 class Archive {
@@ -52,8 +52,8 @@ class Archive {
     void field(T& value) {
         value.archive(self());
     }
-    template <Plain T>
-    void field(std::vector<T>& items) {
+    template <Plain T, class Allocator>
+    void field(std::vector<T, Allocator>& items) {
         self().length(items, sizeof(T));
         self().raw(items.data(), items.size() * sizeof(T));
     }
@@ -74,8 +74,8 @@ class Writer : public Archive<Writer> {
         const auto* begin = static_cast<const std::byte*>(data);
         bytes.insert(bytes.end(), begin, begin + size);
     }
-    template <class T>
-    void length(std::vector<T>& items, std::size_t) {
+    template <class Items>
+    void length(Items& items, std::size_t) {
         const std::uint64_t n = items.size();
         raw(&n, sizeof n);
     }
@@ -92,8 +92,8 @@ class Reader : public Archive<Reader> {
         if (size > 0) std::memcpy(data, rest_.data(), size);
         rest_ = rest_.subspan(size);
     }
-    template <class T>
-    void length(std::vector<T>& items, std::size_t smallest_item) {
+    template <class Items>
+    void length(Items& items, std::size_t smallest_item) {
         std::uint64_t n = 0;
         raw(&n, sizeof n);
         if (n > rest_.size() / smallest_item)

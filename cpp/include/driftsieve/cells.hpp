@@ -1,16 +1,14 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <vector>
 
-#include "driftsieve/summary.hpp"
+#include "driftsieve/kernels.hpp"
 
 namespace driftsieve {
 
@@ -25,17 +23,21 @@ class CellGrid {
     // the values do not spread or spread beyond what doubles can scale.
     static CellGrid over(std::span<const double> values, std::size_t most_cells) {
         constexpr std::size_t kSample = 64;
-        std::array<double, kSample> sample;
+        constexpr double inf = std::numeric_limits<double>::infinity();
         const std::size_t n = std::min(kSample, values.size());
-        for (std::size_t i = 0; i < n; ++i) sample[i] = values[i * values.size() / n];
-        std::sort(sample.begin(), sample.begin() + static_cast<std::ptrdiff_t>(n));
-        CellGrid grid;
-        // A quarter more on both sides of the middle 62 of 64: about three standard deviations of
-        // a bell, and the far tails of anything else stay out.
-        const double low = sample[n > 2 ? 1 : 0];
-        const double high = sample[n > 2 ? n - 2 : n - 1];
-        const double margin = (high - low) / 4.0;
+        double lowest = inf, low = inf, high = -inf, highest = -inf;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double value = values[i * values.size() / n];
+            low = std::min(low, std::max(lowest, value));
+            lowest = std::min(lowest, value);
+            high = std::max(high, std::min(highest, value));
+            highest = std::max(highest, value);
+        }
+        // All but the outer two of the sample, and half as much again on both sides: about four
+        // standard deviations of a bell, while the far tails of anything else stay out.
+        const double margin = (high - low) / 2.0;
         const double range = (high - low) + 2.0 * margin;
+        CellGrid grid;
         if (!(range > 0.0) || !(range < 1e300)) return grid;
         const int exponent = std::ilogb(range / static_cast<double>(most_cells - 1)) + 1;
         if (exponent < -1000) return grid;
@@ -52,28 +54,23 @@ class CellGrid {
     std::size_t size() const { return size_; }
 
     std::size_t index(double value) const {
-        std::uint32_t out;
+        std::uint16_t out;
         indices(&value, 1, &out);
         return out;
     }
 
-    template <class Index>
-    void indices(const double* values, std::size_t n, Index* out) const {
-        const double shift = base_ - 1.0;
-        const double top = static_cast<double>(size_) + 1.0;
-        for (std::size_t i = 0; i < n; ++i) {
-            // the floor first: subtracting first could round a value into the next cell
-            double cell = std::floor(values[i] * per_width_) - shift;
-            cell = cell > 0.0 ? cell : 0.0;
-            cell = cell < top ? cell : top;
-            out[i] = static_cast<Index>(static_cast<std::int32_t>(cell));
-        }
+    void indices(const double* values, std::size_t n, std::uint16_t* out) const {
+        kernels().cell_indices(values, n, per_width_, base_ - 1.0, static_cast<double>(size_) + 1.0,
+                               out);
     }
 
-    // The largest double in cell `index` (1-based): no value of the next cell is as small.
+    // The largest double in cell `index`: the one before the beginning of the next cell.
     double upper(std::size_t index) const {
         const double end = (base_ + static_cast<double>(index)) * width_;
-        return std::nextafter(end, -std::numeric_limits<double>::infinity());
+        const auto bits = std::bit_cast<std::uint64_t>(end);
+        if (end > 0.0) return std::bit_cast<double>(bits - 1);
+        if (end < 0.0) return std::bit_cast<double>(bits + 1);
+        return -std::numeric_limits<double>::denorm_min();
     }
 
   private:

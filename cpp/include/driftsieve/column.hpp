@@ -38,7 +38,7 @@ struct Column {
     void add(std::size_t cls, const Moments& more, std::span<const Entry> other, Entries& scratch) {
         moments[cls].merge(more);
         if (other.empty()) return;
-        merge_entries(entries[cls], other, scratch);
+        merge_entries<double>(entries[cls], other, scratch);
         entries[cls].swap(scratch);
     }
 

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "driftsieve/column.hpp"
+#include "driftsieve/kernels.hpp"
 #include "driftsieve/parallel.hpp"
 #include "driftsieve/row_block.hpp"
 
@@ -232,18 +234,24 @@ class DenseStore {
     template <class T>
     void append(const MatrixView<T>& part, const RowInfo& info) {
         if (!info.weights.empty() && open_weights_.empty()) open_weights_.assign(open_rows(), 1.0);
-        const std::size_t old_rows = open_rows();
         open_classes_.insert(open_classes_.end(), info.classes.begin(), info.classes.end());
         open_times_.insert(open_times_.end(), info.times.begin(), info.times.end());
         if (!info.weights.empty())
             open_weights_.insert(open_weights_.end(), info.weights.begin(), info.weights.end());
         else if (!open_weights_.empty())
             open_weights_.resize(open_rows(), 1.0);
-        open_values_.resize(open_rows() * n_features());
-        double* write = open_values_.data() + old_rows * n_features();
-        for (std::size_t i = 0; i < part.n_rows; ++i)
-            for (std::size_t j = 0; j < n_features(); ++j)
-                *write++ = static_cast<double>(part.at(i, j));
+        const std::size_t size = open_rows() * n_features();
+        if (size > open_values_.capacity())  // doubling, but never beyond a block
+            open_values_.reserve(
+                std::clamp(2 * open_values_.capacity(), size, rows_per_block() * n_features()));
+        for (std::size_t i = 0; i < part.n_rows; ++i) {
+            if (part.col_stride == 1) {
+                open_values_.insert(open_values_.end(), part.row(i), part.row(i) + n_features());
+            } else {
+                for (std::size_t j = 0; j < n_features(); ++j)
+                    open_values_.push_back(static_cast<double>(part.at(i, j)));
+            }
+        }
     }
 
     void close_block(std::size_t n_classes, const Fading& fading, unsigned n_threads) {
@@ -263,15 +271,28 @@ class DenseStore {
         parallel_chunks(n_features(), kStrip, n_threads, [&](std::size_t lo, std::size_t hi) {
             Scratch scratch;
             std::vector<double> strip(kStrip * matrix.n_rows);
-            for (std::size_t k = 0; k < matrix.n_rows; ++k)
-                for (std::size_t j = lo; j < hi; ++j)
-                    strip[(j - lo) * matrix.n_rows + k] =
-                        static_cast<double>(matrix.at(block.order[k], j));
+            gather(matrix, block.order, lo, hi, strip.data());
             for (std::size_t j = lo; j < hi; ++j) {
                 features_[j].scale(factor, scratch.ours);
                 absorb(features_[j], strip.data() + (j - lo) * matrix.n_rows, block, scratch);
             }
         });
+    }
+
+    // Columns [lo, hi) one after another, rows in the order of the block.
+    template <class T>
+    static void gather(const MatrixView<T>& matrix, std::span<const std::uint32_t> order,
+                       std::size_t lo, std::size_t hi, double* out) {
+        if constexpr (std::is_same_v<T, double>) {
+            if (matrix.col_stride == 1 && hi - lo == kStrip) {
+                kernels().gather_strip(matrix.data + lo, matrix.row_stride, order.data(),
+                                       order.size(), out);
+                return;
+            }
+        }
+        for (std::size_t k = 0; k < order.size(); ++k)
+            for (std::size_t j = lo; j < hi; ++j)
+                out[(j - lo) * order.size() + k] = static_cast<double>(matrix.at(order[k], j));
     }
 
     void absorb(FeatureState& feature, double* values, const RowBlock& block,

@@ -23,13 +23,16 @@ struct Config {
     std::size_t exact_entries() const { return static_cast<std::size_t>(1.0 / epsilon) + 1; }
 };
 
-// Room to work in; each thread has its own.
-struct Scratch {
-    Entries ours;
-    Entries theirs;
-    Entries merged;
-    CellBlock<std::uint16_t> counts;
-    CellBlock<double> weights;
+// Room to work in for rows of one kind of weight; each thread has its own.
+template <class Weight>
+struct ScratchOf {
+    EntriesOf<Weight> ours;
+    EntriesOf<Weight> theirs;
+    EntriesOf<Weight> merged;
+    CellBlock<Weight> cells;
+};
+struct Scratch : ScratchOf<double> {
+    ScratchOf<std::uint32_t> narrow;
 };
 
 // What one feature remembers of the rows of one class. Each class has a summary of its own, so its
@@ -53,33 +56,53 @@ struct ClassState {
     void absorb(std::span<const Entry> other, double class_weight, const Config& config,
                 Scratch& scratch) {
         entries.load(scratch.ours);
-        merge_entries(scratch.ours, other, scratch.merged);
-        if (scratch.merged.size() > config.exact_entries())
-            prune_entries(scratch.merged, config.epsilon * class_weight);
+        merge_and_prune<double>(scratch.ours, other, class_weight, config, scratch.merged);
         entries.store(scratch.merged);
     }
 
-    // Adds rows of a block: values, and weights unless all are 1. Counts them where that is
-    // allowed; cells of up to epsilon times the block's weight keep the promise, since then neither
-    // an entry nor a cell can come to hide more than epsilon of all.
+    // Adds rows of a block: values, and weights unless all are 1.
     void absorb(std::span<const double> values, const double* weights, double block_weight,
                 double class_weight, const Config& config, Scratch& scratch) {
-        const double most_per_cell = config.epsilon * block_weight;
-        const std::size_t few = config.exact_entries();
-        const auto count = [&](auto& cells) {
-            if (!cells.fill(values, weights, most_per_cell, few)) return false;
+        // whole weights stay narrow as long as no sum of them can overflow
+        if (weights == nullptr && entries.is_narrow() && class_weight < 0x1p31) {
+            absorb_rows<std::uint32_t>(entries.narrow(), values, nullptr, block_weight,
+                                       class_weight, config, scratch.narrow);
+        } else {
             entries.load(scratch.ours);
-            if (!cells.exact().empty()) {
-                merge_entries(scratch.ours, cells.exact(), scratch.merged);
-                scratch.ours.swap(scratch.merged);
-            }
-            cells.merge_into(scratch.ours, config.epsilon * class_weight, scratch.merged);
-            entries.store(scratch.merged);
-            return true;
-        };
-        if (weights == nullptr ? count(scratch.counts) : count(scratch.weights)) return;
-        exact_entries_of(values, weights, scratch.theirs);
-        absorb(scratch.theirs, class_weight, config, scratch);
+            absorb_rows<double>(scratch.ours, values, weights, block_weight, class_weight, config,
+                                scratch);
+        }
+    }
+
+  private:
+    template <class Weight>
+    static void merge_and_prune(std::span<const EntryOf<Weight>> ours,
+                                std::span<const EntryOf<Weight>> theirs, double class_weight,
+                                const Config& config, EntriesOf<Weight>& out) {
+        merge_entries<Weight>(ours, theirs, out);
+        if (out.size() > config.exact_entries())
+            prune_entries<Weight>(out, static_cast<Weight>(config.epsilon * class_weight));
+    }
+
+    // Counts where that is allowed: cells of up to epsilon times the block's weight keep the
+    // promise, since then neither an entry nor a cell can come to hide more than epsilon of all.
+    template <class Weight>
+    void absorb_rows(std::span<const EntryOf<Weight>> ours, std::span<const double> values,
+                     const double* weights, double block_weight, double class_weight,
+                     const Config& config, ScratchOf<Weight>& scratch) {
+        CellBlock<Weight>& cells = scratch.cells;
+        if (!cells.fill(values, weights, config.epsilon * block_weight, config.exact_entries())) {
+            exact_entries_of<Weight>(values, weights, scratch.theirs);
+            merge_and_prune<Weight>(ours, scratch.theirs, class_weight, config, scratch.merged);
+            entries.store(std::span<const EntryOf<Weight>>(scratch.merged));
+            return;
+        }
+        if (!cells.exact().empty()) {
+            merge_entries<Weight>(ours, cells.exact(), scratch.theirs);
+            ours = scratch.theirs;
+        }
+        entries.store(
+            cells.merge(ours, static_cast<Weight>(config.epsilon * class_weight), scratch.merged));
     }
 };
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+
+#include "driftsieve/kernels.hpp"
 
 namespace driftsieve {
 
@@ -38,33 +41,32 @@ struct Moments {
         if (weight == 0.0) *this = Moments{};
     }
 
-    // Two passes over values that are still in cache; weights == nullptr means all 1.
+    // Sums of the differences from the first value. With n values that costs at most a factor n of
+    // the last digit, since the first value is one of those whose spread is measured.
+    // weights == nullptr means all 1.
     static Moments of(const double* values, const double* weights, std::size_t n) {
-        Moments result;
-        if (n == 0) return result;
-        double sum = 0.0;
+        if (n == 0) return {};
+        const double shift = values[0];
         if (weights == nullptr) {
-            result.weight = static_cast<double>(n);
-            for (std::size_t i = 0; i < n; ++i) sum += values[i];
-        } else {
-            for (std::size_t i = 0; i < n; ++i) {
-                result.weight += weights[i];
-                sum += weights[i] * values[i];
-            }
+            const Kernels::PowerSums sums = kernels().power_sums(values, n, shift);
+            return from_sums(static_cast<double>(n), sums.sum, sums.squares, shift);
         }
-        if (result.weight == 0.0) return result;
-        result.mean = sum / result.weight;
-        double drift = 0.0;
+        double weight = 0.0;
+        double sum = 0.0;
+        double squares = 0.0;
         for (std::size_t i = 0; i < n; ++i) {
-            const double w = weights == nullptr ? 1.0 : weights[i];
-            const double delta = values[i] - result.mean;
-            drift += w * delta;
-            result.m2 += w * delta * delta;
+            const double delta = values[i] - shift;
+            weight += weights[i];
+            sum += weights[i] * delta;
+            squares += weights[i] * delta * delta;
         }
-        // what rounding of the mean left over
-        result.mean += drift / result.weight;
-        result.m2 -= drift * (drift / result.weight);
-        return result;
+        return from_sums(weight, sum, squares, shift);
+    }
+
+    static Moments from_sums(double weight, double sum, double squares, double shift) {
+        if (weight == 0.0) return {};
+        const double delta = sum / weight;
+        return {weight, shift + delta, std::max(0.0, squares - sum * delta)};
     }
 };
 

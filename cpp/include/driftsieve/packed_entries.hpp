@@ -1,81 +1,83 @@
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
-#include <vector>
 
 #include "driftsieve/summary.hpp"
 
 namespace driftsieve {
 
-// A summary at rest. Rows that weigh 1 and do not fade have whole weights: then an entry takes two
-// words (value; weight and hidden in 32 bits each), otherwise three.
+// A summary at rest: narrow entries (16 bytes) while weights are whole numbers, else wide ones
+// (24).
 class PackedEntries {
   public:
-    bool empty() const { return words_.empty(); }
-    std::size_t size() const { return words_.size() / stride(); }
-    std::size_t nbytes() const { return words_.capacity() * sizeof(std::uint64_t); }
+    bool empty() const { return narrow_.empty() && wide_.empty(); }
+    bool is_narrow() const { return wide_.empty(); }
+    std::size_t size() const { return narrow_.size() + wide_.size(); }
+    std::size_t nbytes() const {
+        return narrow_.capacity() * sizeof(NarrowEntry) + wide_.capacity() * sizeof(Entry);
+    }
+    std::span<const NarrowEntry> narrow() const { return narrow_; }
 
     void load(Entries& out) const {
-        out.resize(size());
-        const std::uint64_t* word = words_.data();
-        if (narrow_ != 0) {
-            for (Entry& entry : out) {
-                entry = {std::bit_cast<double>(word[0]), static_cast<double>(word[1] & kLow),
-                         static_cast<double>(word[1] >> 32)};
-                word += 2;
-            }
-        } else {
-            for (Entry& entry : out) {
-                entry = {std::bit_cast<double>(word[0]), std::bit_cast<double>(word[1]),
-                         std::bit_cast<double>(word[2])};
-                word += 3;
-            }
-        }
+        out.assign(wide_.begin(), wide_.end());
+        for (const NarrowEntry& entry : narrow_)
+            out.push_back({entry.value, static_cast<double>(entry.weight),
+                           static_cast<double>(entry.hidden)});
+    }
+
+    void store(std::span<const NarrowEntry> entries) {
+        replace(narrow_, entries);
+        wide_ = Entries();
     }
 
     void store(std::span<const Entry> entries) {
-        narrow_ = 1;
+        if (!std::all_of(entries.begin(), entries.end(), [](const Entry& entry) {
+                return is_whole(entry.weight) && is_whole(entry.hidden);
+            })) {
+            replace(wide_, entries);
+            narrow_ = EntriesOf<std::uint32_t>();
+            return;
+        }
+        EntriesOf<std::uint32_t> narrowed;
+        narrowed.reserve(entries.size());
         for (const Entry& entry : entries)
-            narrow_ &= static_cast<std::uint8_t>(is_whole(entry.weight) && is_whole(entry.hidden));
-        const std::size_t size = entries.size() * stride();
-        // a vector keeps its capacity: give it back where it would be more than a quarter too much
-        if (words_.capacity() > size + size / 4 || words_.capacity() < size) {
-            words_ = std::vector<std::uint64_t>();
-            words_.reserve(size);
-        }
-        words_.resize(size);
-        std::uint64_t* word = words_.data();
-        for (const Entry& entry : entries) {
-            *word++ = std::bit_cast<std::uint64_t>(entry.value);
-            if (narrow_ != 0) {
-                *word++ = static_cast<std::uint64_t>(entry.weight) |
-                          static_cast<std::uint64_t>(entry.hidden) << 32;
-            } else {
-                *word++ = std::bit_cast<std::uint64_t>(entry.weight);
-                *word++ = std::bit_cast<std::uint64_t>(entry.hidden);
-            }
-        }
+            narrowed.push_back({entry.value, static_cast<std::uint32_t>(entry.weight),
+                                static_cast<std::uint32_t>(entry.hidden)});
+        narrow_.swap(narrowed);
+        wide_ = Entries();
     }
 
     template <class Archive>
     void archive(Archive& ar) {
-        ar(narrow_, words_);
+        ar(narrow_, wide_);
     }
 
-    bool sound() const { return narrow_ <= 1 && words_.size() % stride() == 0; }
+    bool sound() const { return narrow_.empty() || wide_.empty(); }
 
   private:
-    static constexpr std::uint64_t kLow = 0xFFFFFFFF;
+    EntriesOf<std::uint32_t> narrow_;
+    Entries wide_;
 
-    std::uint8_t narrow_ = 1;
-    std::vector<std::uint64_t> words_;
-
-    std::size_t stride() const { return narrow_ != 0 ? 2 : 3; }
+    // Half of the range: then the sums of two summaries fit as well.
     static bool is_whole(double x) {
-        return x <= 4294967295.0 && x == static_cast<double>(static_cast<std::uint64_t>(x));
+        constexpr double most = 2147483647.0;
+        return x <= most && x == static_cast<double>(static_cast<std::int64_t>(x));
+    }
+
+    // A vector keeps its capacity: it is given back where it would be more than a quarter too much.
+    template <class Weight>
+    static void replace(EntriesOf<Weight>& old, std::span<const EntryOf<Weight>> entries) {
+        const std::size_t size = entries.size();
+        if (old.capacity() < size || old.capacity() > size + size / 4) {
+            EntriesOf<Weight> fresh;
+            fresh.reserve(size);
+            old.swap(fresh);
+        }
+        old.assign(entries.begin(), entries.end());
     }
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,29 +18,57 @@ namespace driftsieve {
 // hidden_i, and from the last value on it is exact. The largest `hidden` is the certificate.
 // No weight is ever dropped (the paper's exact weight update), so totals are exact for ever.
 // docs/guarantees.md has the proof.
-struct Entry {
+template <class Weight>
+struct EntryOf {
     double value;
-    double weight;
-    double hidden;
+    Weight weight;
+    Weight hidden;
+};
+using Entry = EntryOf<double>;
+using NarrowEntry = EntryOf<std::uint32_t>;  // rows that weigh 1 and do not fade have whole weights
+
+// Room that is about to be written need not be filled with zeros first.
+template <class T>
+struct Unfilled : std::allocator<T> {
+    template <class U>
+    struct rebind {
+        using other = Unfilled<U>;
+    };
+    template <class U>
+    void construct(U* place) {
+        ::new (static_cast<void*>(place)) U;
+    }
+    template <class U, class... Args>
+    void construct(U* place, Args&&... args) {
+        ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);
+    }
 };
 
-using Entries = std::vector<Entry>;
+template <class Weight>
+using EntriesOf = std::vector<EntryOf<Weight>, Unfilled<EntryOf<Weight>>>;
+using Entries = EntriesOf<double>;
+
+inline int sign_of(double v) {
+    return (v > 0.0) - (v < 0.0);
+}
 
 // MERGE: interleaves two summaries of disjoint data into `out`. An entry's hidden mass grows by
 // that of its successor in the other summary, because that is where the other side may hide mass.
-inline void merge_entries(std::span<const Entry> a, std::span<const Entry> b, Entries& out) {
+template <class Weight>
+void merge_entries(std::span<const EntryOf<Weight>> a, std::span<const EntryOf<Weight>> b,
+                   EntriesOf<Weight>& out) {
     out.resize(a.size() + b.size());
-    Entry* write = out.data();
+    EntryOf<Weight>* write = out.data();
     std::size_t i = 0;
     std::size_t j = 0;
     while (i < a.size() && j < b.size()) {
-        const Entry& left = a[i];
-        const Entry& right = b[j];
-        const double hidden = left.hidden + right.hidden;
+        const EntryOf<Weight>& left = a[i];
+        const EntryOf<Weight>& right = b[j];
         const bool take_left = left.value <= right.value;
         const bool take_right = right.value <= left.value;
         *write++ = {take_left ? left.value : right.value,
-                    (take_left ? left.weight : 0.0) + (take_right ? right.weight : 0.0), hidden};
+                    (take_left ? left.weight : Weight{0}) + (take_right ? right.weight : Weight{0}),
+                    left.hidden + right.hidden};
         i += take_left;
         j += take_right;
     }
@@ -50,15 +80,15 @@ inline void merge_entries(std::span<const Entry> a, std::span<const Entry> b, En
 // PRUNE: joins each entry to its right neighbour while the neighbour's hidden mass stays within
 // `budget`; a joined entry hides the weight it swallowed. Never joins across zero, so that the
 // weight at, below and above zero stays exact.
-inline void prune_entries(Entries& entries, double budget) {
+template <class Weight>
+void prune_entries(EntriesOf<Weight>& entries, Weight budget) {
     if (entries.size() < 2) return;
-    const auto sign = [](double v) { return (v > 0.0) - (v < 0.0); };
     std::size_t write = entries.size() - 1;
     for (std::size_t read = entries.size() - 1; read-- > 0;) {
-        const Entry candidate = entries[read];
-        Entry& keeper = entries[write];
+        const EntryOf<Weight> candidate = entries[read];
+        EntryOf<Weight>& keeper = entries[write];
         if (candidate.weight + keeper.hidden <= budget &&
-            sign(candidate.value) == sign(keeper.value)) {
+            sign_of(candidate.value) == sign_of(keeper.value)) {
             keeper.hidden += candidate.weight;
             keeper.weight += candidate.weight;
         } else {
@@ -75,12 +105,13 @@ inline double largest_hidden(std::span<const Entry> entries) {
 }
 
 // Sorts `entries` (all exact) by value and adds up the weights of equal values; weight 0 goes.
-inline void sort_exact_entries(Entries& entries) {
+template <class Weight>
+void sort_exact_entries(EntriesOf<Weight>& entries) {
     std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return a.value < b.value; });
+              [](const auto& a, const auto& b) { return a.value < b.value; });
     std::size_t size = 0;
-    for (const Entry& entry : entries) {
-        if (entry.weight == 0.0) continue;
+    for (const EntryOf<Weight>& entry : entries) {
+        if (entry.weight == Weight{0}) continue;
         if (size > 0 && entries[size - 1].value == entry.value)
             entries[size - 1].weight += entry.weight;
         else
@@ -90,11 +121,14 @@ inline void sort_exact_entries(Entries& entries) {
 }
 
 // The rows of a block as sorted exact entries; weights == nullptr: all 1.
-inline void exact_entries_of(std::span<const double> values, const double* weights, Entries& out) {
+template <class Weight>
+void exact_entries_of(std::span<const double> values, const double* weights,
+                      EntriesOf<Weight>& out) {
     out.resize(values.size());
     for (std::size_t i = 0; i < values.size(); ++i)
         // + 0.0: there is one zero, not two
-        out[i] = {values[i] + 0.0, weights == nullptr ? 1.0 : weights[i], 0.0};
+        out[i] = {values[i] + 0.0, weights == nullptr ? Weight{1} : static_cast<Weight>(weights[i]),
+                  Weight{0}};
     sort_exact_entries(out);
 }
 
