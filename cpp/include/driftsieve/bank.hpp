@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "driftsieve/bin_cutter.hpp"
 #include "driftsieve/dense_store.hpp"
 #include "driftsieve/sparse_store.hpp"
 
@@ -162,17 +163,12 @@ class Bank {
         const std::vector<LoggedValue> log =
             sparse != nullptr ? sparse->sorted_log() : std::vector<LoggedValue>{};
         parallel_chunks(out.n_features, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
-            Column column;
             BinCutter cutter;
-            Entries scratch;
-            Entries exact;
-            for (std::size_t i = lo; i < hi; ++i) {
-                if (dense != nullptr)
-                    dense->read(begin + i, now, open, column, scratch, exact);
-                else if (sparse != nullptr)
-                    sparse->read(begin + i, now, log, column, scratch, exact);
-                write(column, i, unit, cutter, out);
-            }
+            const auto visit = [&](std::size_t j, const Column& column) {
+                write(column, j - begin, unit, cutter, out);
+            };
+            if (dense != nullptr) dense->read(begin + lo, begin + hi, now, open, visit);
+            if (sparse != nullptr) sparse->read(begin + lo, begin + hi, now, log, visit);
         });
     }
 
@@ -319,11 +315,7 @@ class Bank {
         const std::vector<LoggedValue> log = sparse->sorted_log();
         std::vector<FeatureState> features(n_features_);
         parallel_chunks(n_features_, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
-            Column column;
-            Entries scratch;
-            Entries exact;
-            for (std::size_t j = lo; j < hi; ++j) {
-                sparse->read(j, now, log, column, scratch, exact);
+            sparse->read(lo, hi, now, log, [&](std::size_t j, const Column& column) {
                 for (std::uint32_t c = 0; c < n_classes_; ++c) {
                     if (now.totals[c].rows == 0) continue;
                     ClassState& state = features[j].of(c);
@@ -331,7 +323,7 @@ class Bank {
                     state.moments = column.moments[c];
                     state.entries.store(column.entries[c]);
                 }
-            }
+            });
         });
         DenseStore dense(config_, 0);
         dense.adopt(std::move(features), now);
@@ -350,8 +342,8 @@ class Bank {
                 out.variance[at] = moments.weight > 0.0 ? moments.m2 / moments.weight : 0.0;
         }
         if (out.bins == nullptr) return;
-        cutter.cut(column, out.class_place, out.n_bins, unit, out.edges + i * (out.n_bins - 1),
-                   out.bins + i * out.n_bins * n_classes_);
+        cutter.cut(column, {out.class_place, out.n_bins, unit, out.edges + i * (out.n_bins - 1),
+                            out.bins + i * out.n_bins * n_classes_});
         out.rank_error[i] = column.rank_error() * unit;
     }
 };

@@ -137,22 +137,31 @@ class DenseStore {
         return RowBlock::of(open_info(), now.totals.size(), fading, now.epoch);
     }
 
-    // One feature with the open rows, at the epoch of `now`.
-    void read(std::size_t j, const Ledger& now, const RowBlock& open, Column& column,
-              Entries& scratch, Entries& exact) const {
-        column.reset(now.totals.size());
-        column.load(features_[j],
-                    ledger_.empty() ? 1.0 : Fading::rebase_factor(now.epoch - ledger_.epoch));
-        if (open_rows() == 0) return;
-        std::vector<double> values(open_rows());
-        for (std::size_t k = 0; k < values.size(); ++k)
-            values[k] = open_values_[open.order[k] * n_features() + j];
-        for (std::size_t c = 0; c + 1 < open.begin.size(); ++c) {
-            const Segment segment(values.data(), open, c, config_.ignore_missing);
-            column.missing[c] += segment.missing();
-            exact.clear();
-            if (config_.quantiles) exact_entries_of(segment.values(), segment.weights(), exact);
-            column.add(c, config_.moments ? segment.moments() : Moments{}, exact, scratch);
+    // Features [lo, hi) with the open rows, at the epoch of `now`: visit(j, column) for each.
+    template <class Visit>
+    void read(std::size_t lo, std::size_t hi, const Ledger& now, const RowBlock& open,
+              const Visit& visit) const {
+        Column column;
+        std::vector<double> strip(kStrip * open_rows());
+        const double factor =
+            ledger_.empty() ? 1.0 : Fading::rebase_factor(now.epoch - ledger_.epoch);
+        for (std::size_t j = lo; j < hi; ++j) {
+            const std::size_t in_strip = (j - lo) % kStrip;
+            if (in_strip == 0 && open_rows() > 0)
+                gather(open_view(), open.order, j, std::min(j + kStrip, hi), strip.data());
+            column.reset(now.totals.size());
+            column.load(features_[j], factor);
+            double* values = strip.data() + in_strip * open_rows();
+            std::vector<Segment> segments;  // own what the column points at
+            segments.reserve(open.begin.size());
+            for (std::size_t c = 0; c + 1 < open.begin.size(); ++c) {
+                segments.emplace_back(values, open, c, config_.ignore_missing);
+                const Segment& segment = segments.back();
+                column.missing[c] += segment.missing();
+                if (config_.moments) column.moments[c].merge(segment.moments());
+                if (config_.quantiles) column.raw[c] = {segment.values(), segment.weights()};
+            }
+            visit(j, column);
         }
     }
 

@@ -153,7 +153,19 @@ class SparseStore {
         return log;
     }
 
-    // One feature, its zeros included.
+    // Features [lo, hi), zeros included: visit(j, column) for each.
+    template <class Visit>
+    void read(std::size_t lo, std::size_t hi, const Ledger& now, std::span<const LoggedValue> log,
+              const Visit& visit) const {
+        Column column;
+        Entries scratch;
+        Entries exact;
+        for (std::size_t j = lo; j < hi; ++j) {
+            read(j, now, log, column, scratch, exact);
+            visit(j, column);
+        }
+    }
+
     void read(std::size_t j, const Ledger& now, std::span<const LoggedValue> log, Column& column,
               Entries& scratch, Entries& exact) const {
         const std::size_t n_classes = now.totals.size();
