@@ -25,7 +25,7 @@ demo: .venv/.built  ## Screen a small drifting stream and print the ranking befo
 	@$(BIN)/python -m driftsieve.demo
 
 test: .venv/.test cpp-test  ## Run the Python and the C++ tests
-	@$(BIN)/python -m pytest -n $(JOBS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 .venv/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

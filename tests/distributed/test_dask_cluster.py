@@ -15,13 +15,16 @@ from engine_rows import assert_scores, chunks, rows
 
 from driftsieve.distributed.dask import screen
 
+dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
+    patient = {"distributed.comm.timeouts.connect": "120s"}  # the machine may be busy
     with (
+        dask.config.set(patient),
         distributed.LocalCluster(
             n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,

@@ -12,7 +12,7 @@ import numpy as np
 
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Missing
-from driftsieve.distributed.plan import BLOCK_SIZE, BlockScores, Plan, add_rows, clock_of
+from driftsieve.distributed.plan import BLOCK_SIZE, BlockScores, Plan, clock_of, located
 from driftsieve.scores import rank
 
 if TYPE_CHECKING:
@@ -178,7 +178,8 @@ def _column(values: Any, name: str, X: Any, n_chunks: int) -> list[Any]:
 
 def _bank(plan: Plan, number: int, X: Any, y: Any, sample_weight: Any, t: Any) -> Bank:
     bank = plan.bank()
-    add_rows(bank, X, y, sample_weight, t, where=f"chunk {number}")
+    with located(f"chunk {number}"):
+        bank.update(X, y, sample_weight, t)
     return bank
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -46,7 +49,9 @@ class Plan:
         block_size: int,
         whole_bank: bool = False,
     ) -> Plan:
-        """A plan whose banks keep only what ``score`` needs, or everything for a ``whole_bank``."""
+        """A plan whose banks keep only what ``score`` needs, or everything, uncut, for a
+        ``whole_bank``.
+        """
         if score not in SCORES:
             raise ValueError(f"score must be one of {', '.join(map(repr, SCORES))}, got {score!r}")
         if block_size < 1:
@@ -60,13 +65,19 @@ class Plan:
             "clock": clock,
             "missing": missing,
         }
-        plan = cls(score, n_bins, block_size, settings)
+        plan = cls(score, n_bins, sys.maxsize if whole_bank else block_size, settings)
         plan.bank().freeze(n_bins)  # bad settings are the caller's, and are told before any work
         return plan
 
     @property
     def larger_is_better(self) -> bool:
         return SCORES[self.score].larger_is_better
+
+    @property
+    def fades_by_row(self) -> bool:
+        """Whether the number of a row matters."""
+        bank = self.bank()
+        return bank.clock == "sample" and math.isfinite(bank.half_life)
 
     def bank(self) -> Bank:
         """An empty bank. One thread: the engine has a task for every core."""
@@ -107,15 +118,14 @@ def clock_of(clock: ClockName | None, times: Any, argument: str) -> ClockName:
     return clock
 
 
-def add_rows(
-    bank: Bank, X: Any, y: Any, sample_weight: Any = None, t: Any = None, *, where: str
-) -> None:
-    """Update a bank; an error names the part of the input and counts its rows from the first."""
+@contextmanager
+def located(where: str, first_row: int = 0) -> Iterator[None]:
+    """Errors name the part of the input they are about, its rows counted from ``first_row``."""
     try:
-        bank.update(X, y, sample_weight, t)
+        yield
     except RowError as error:
         cause, row, rest = error.args
-        raise RowError(f"In {where}: {cause}", bank.n_rows + row, rest) from None
+        raise RowError(f"In {where}: {cause}", first_row + row, rest) from None
     except (TypeError, ValueError) as error:
         raise type(error)(f"In {where}: {error}") from None
 

@@ -1,0 +1,194 @@
+"""Which columns of a Spark DataFrame are what, and how they come out of Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from driftsieve.batch import Batch, Matrix, Missing, RowError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns to screen by. Made by ``Roles.of``, which checks them against the schema."""
+
+    target: str
+    features: tuple[str, ...] | None
+    """Numeric columns; None for the vector column."""
+    vector: str | None
+    sample_weight: str | None
+    time: str | None
+    order: tuple[str, ...]
+    single: bool
+    """All features are float32, and stay so."""
+
+    @classmethod
+    def of(
+        cls,
+        df: DataFrame,
+        target: str,
+        features: str | Sequence[str] | None,
+        sample_weight: str | None = None,
+        time: str | None = None,
+        order: str | Sequence[str] | None = None,
+    ) -> Roles:
+        from pyspark.ml.linalg import VectorUDT
+        from pyspark.sql import types as T  # noqa: N812 - Spark's own habit
+
+        numeric = (T.NumericType, T.BooleanType)
+        orders = (order,) if isinstance(order, str) else tuple(order or ())
+        types = {field.name: field.dataType for field in df.schema.fields}
+        if features is None:
+            others = {target, sample_weight, time, *orders}
+            features = [
+                name
+                for name, kind in types.items()
+                if isinstance(kind, numeric) and name not in others
+            ]
+            if not features:
+                raise ValueError("df has no numeric columns but those named: pass features.")
+        names = [features] if isinstance(features, str) else list(features)
+        asked = [("target", target), ("sample_weight", sample_weight), ("time", time)]
+        asked += [("order", name) for name in orders] + [("features", name) for name in names]
+        for argument, name in asked:
+            if name is not None and name not in types:
+                raise ValueError(
+                    f"df has no column {name!r}, which {argument} names; "
+                    f"its columns are {', '.join(types)}."
+                )
+        if len(names) == 1 and isinstance(types[names[0]], VectorUDT):
+            vector, columns = names[0], None
+        else:
+            vector, columns = None, tuple(names)
+            for name in names:
+                if not isinstance(types[name], numeric):
+                    raise TypeError(
+                        f"Column {name!r} is not numeric ({types[name].simpleString()}): features "
+                        "must be numeric columns, or one vector column of pyspark.ml.linalg."
+                    )
+        label = (T.NumericType, T.BooleanType, T.StringType)
+        if not isinstance(types[target], label):
+            raise TypeError(
+                "Labels must be integers, booleans or strings, got column "
+                f"{target!r} of type {types[target].simpleString()}."
+            )
+        moment = (T.NumericType, T.DateType, T.TimestampType, T.TimestampNTZType)
+        for argument, name, kinds in (
+            ("sample_weight", sample_weight, numeric),
+            ("time", time, moment),
+        ):
+            if name is not None and not isinstance(types[name], kinds):
+                raise TypeError(
+                    f"{argument} must be a column of numbers{' or times' * (kinds is moment)}, "
+                    f"got {name!r} of type {types[name].simpleString()}."
+                )
+        single = bool(columns) and all(types[name] == T.FloatType() for name in columns or ())
+        return cls(target, columns, vector, sample_weight, time, orders, single)
+
+    def select(self, df: DataFrame) -> DataFrame:
+        """Columns y, x and, where they are used, w and t; x is one array or vector a row.
+
+        One array of p values costs Arrow far less than p columns, and is the matrix as it lies.
+        """
+        from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+        def column(name: str) -> Column:
+            return F.col(quoted(name))
+
+        if self.features is None:
+            x = column(self.vector or "")
+        else:
+            kind = "float" if self.single else "double"
+            x = F.array(*[column(name).cast(kind) for name in self.features])
+        picked = [_plain(df, self.target, column(self.target)).alias("y"), x.alias("x")]
+        if self.sample_weight is not None:
+            picked.append(column(self.sample_weight).cast("double").alias("w"))
+        if self.time is not None:
+            picked.append(_plain(df, self.time, column(self.time)).alias("t"))
+        return df.select(*picked)
+
+    def batch(self, record: pa.RecordBatch, missing: Missing) -> Batch:
+        """The rows of a record batch of ``select``."""
+        given = dict(zip(record.schema.names, record.columns, strict=True))
+        x = given["x"]
+        return Batch.of(
+            _vectors(x) if self.features is None else _numpy(x.flatten()).reshape(len(x), -1),
+            _numpy(given["y"]),
+            sample_weight=_numpy(given["w"]) if "w" in given else None,
+            t=_numpy(given["t"]) if "t" in given else None,
+            missing=missing,
+            feature_names=self.features,
+        )
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark's expressions want it: dots and the like are part of it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def different_sizes(one: int, other: int) -> str:
+    """What is wrong with vectors of two sizes."""
+    return f"The vectors of a column must have one size, got {one} and {other}."
+
+
+def _plain(df: DataFrame, name: str, column: Column) -> Column:
+    from pyspark.sql import types as T  # noqa: N812 - Spark's own habit
+
+    decimal = isinstance(df.schema[name].dataType, T.DecimalType)
+    return column.cast("double") if decimal else column
+
+
+def _numpy(array: pa.Array) -> NDArray[Any]:
+    """Without a copy where there are no nulls; those of numbers become NaN."""
+    return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def _vectors(rows: pa.StructArray) -> Matrix:
+    """Dense if all rows are; otherwise CSR, whatever the mixture. No value is copied."""
+    if rows.null_count:
+        row = int(np.argmax(rows.is_null().to_numpy(zero_copy_only=False)))
+        raise RowError("Input X contains a null vector", row)
+    kind, size, indices, values = rows.flatten()
+    dense = kind.to_numpy() == 1
+    lengths = values.value_lengths().to_numpy()
+    sizes = np.where(dense, lengths, size.fill_null(0).to_numpy())
+    width = int(sizes[0]) if len(sizes) else 0
+    if (sizes != width).any():
+        row = int(np.argmax(sizes != width))
+        raise ValueError(different_sizes(width, int(sizes[row])))
+    data = values.flatten().to_numpy()
+    if dense.all():
+        return data.reshape(len(rows), width)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    columns = indices.flatten().to_numpy()
+    if dense.any():
+        place = np.arange(len(data)) - np.repeat(indptr[:-1], lengths)
+        place[np.repeat(~dense, lengths)] = columns
+        columns = place
+    return sparse.csr_array((data, columns, indptr), shape=(len(rows), width))
+
+
+def check_frame(df: Any, *, streaming: bool) -> None:
+    """TypeError or ValueError unless this is a Spark DataFrame, at rest or streaming as asked."""
+    try:
+        from pyspark.sql import DataFrame
+    except ImportError as problem:
+        message = 'Screening Spark DataFrames needs pyspark: pip install "driftsieve[spark]"'
+        raise ImportError(message, name="pyspark") from problem
+    if not isinstance(df, DataFrame):
+        raise TypeError(f"df must be a Spark DataFrame, got {type(df).__name__}.")
+    if df.isStreaming != streaming:
+        wanted, other = ("screen", "screen_stream")[:: -1 if streaming else 1]
+        raise ValueError(
+            f"df is {'at rest' if streaming else 'a stream'}, and {wanted} takes "
+            f"{'streams' if streaming else 'DataFrames at rest'}: use {other}."
+        )

@@ -1,0 +1,47 @@
+"""Which Java there is, said in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from driftsieve.distributed.java import find_java
+
+
+def java(folder: Path, version: str) -> Path:
+    """A home whose java is of this version."""
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_java_home_comes_before_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, path = java(tmp_path / "home", "17.0.15"), java(tmp_path / "path", "21.0.1")
+    monkeypatch.setenv("PATH", str(path.parent))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert find_java() == path
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    assert find_java() == home
+
+
+@pytest.mark.parametrize(("version", "told"), [("1.8.0_402", "8"), ("11.0.2", "11"), ("?", "unk")])
+def test_old_java_will_not_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, told: str
+) -> None:
+    java(tmp_path, version)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(RuntimeError, match=rf"Spark needs Java 17 or newer: .* is Java {told}"):
+        find_java()
+
+
+def test_no_java_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(RuntimeError, match=r"Spark needs Java 17 or newer.*\(no java is on PATH\)"):
+        find_java()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(RuntimeError, match=r"\(JAVA_HOME=.* holds no bin/java\)"):
+        find_java()

@@ -1,0 +1,229 @@
+"""Spark DataFrames at rest, on two Python workers."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_rows import Rows, assert_scores, assert_within_epsilon, chunks, rows
+from numpy.testing import assert_array_equal
+
+import driftsieve as ds
+from driftsieve.distributed.spark import screen
+from driftsieve.scores import SCORES
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+
+NAMES = ["a", "b.c", "d e", "f`g", "h", "i", "j", "k"]
+
+
+def frame(spark: Any, data: Rows, row_chunks: tuple[int, ...] = (400,)) -> Any:
+    """One column a feature, and y, w, t, n; partitioned into these chunks."""
+    columns = [data.X.tolist(), data.y.tolist(), data.weight.tolist(), data.time.tolist()]
+    tuples = [(*x, y, w, t, i) for i, (x, y, w, t) in enumerate(zip(*columns, strict=True))]
+    return partitioned(spark, tuples, [*NAMES, "y", "w", "t", "n"], row_chunks)
+
+
+def partitioned(spark: Any, tuples: list[Any], names: list[str], row_chunks: Any) -> Any:
+    ends = np.cumsum(row_chunks)
+    parts = [tuples[end - size : end] for size, end in zip(row_chunks, ends, strict=True)]
+    rdd = spark.sparkContext.parallelize(parts, len(parts)).flatMap(list)
+    return spark.createDataFrame(rdd, schema=spark.createDataFrame(tuples[:1], names).schema)
+
+
+def vectors(spark: Any, data: Rows, row_chunks: tuple[int, ...], kinds: str) -> Any:
+    from pyspark.ml.linalg import Vectors
+
+    def vector(i: int, x: Any) -> Any:
+        kind = kinds[i % len(kinds)]
+        if kind == "d":
+            return Vectors.dense(x)
+        at = np.flatnonzero(x)
+        return Vectors.sparse(len(x), at, x[at])
+
+    columns = [data.X, data.y.tolist(), data.time.tolist()]
+    tuples = [(vector(i, x), y, t, i) for i, (x, y, t) in enumerate(zip(*columns, strict=True))]
+    return partitioned(spark, tuples, ["v", "y", "t", "n"], row_chunks)
+
+
+def table(ranking: Any) -> dict[str, Any]:
+    assert ranking.columns == ["feature", "score", "pvalue", "rank"]
+    found = ranking.toArrow().to_pydict()
+    return {**found, "pvalue": np.array(found["pvalue"], dtype=float)}
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_any_partitions_give_what_one_bank_gives(spark: Any, score: str) -> None:
+    data = rows(0)
+    df = frame(spark, data, (0, *chunks(0, 400), 0))  # some are empty
+    found = table(screen(df, target="y", features=NAMES, score=score, epsilon=0.001, block_size=3))
+    assert found["feature"] == NAMES
+    assert_scores(found, data, score, epsilon=0.001)
+
+
+@pytest.mark.parametrize("kinds", ["d", "s", "ssd"])
+def test_vectors_are_screened_by_index(spark: Any, kinds: str) -> None:
+    data = rows(1)
+    df = vectors(spark, data, chunks(1, 400), kinds)
+    for score, block_size in (("mutual_info", 3), ("t", 100)):
+        options = {"score": score, "epsilon": 0.001}
+        found = table(screen(df, target="y", features="v", block_size=block_size, **options))
+        assert found["feature"] == list(range(8))
+        assert_scores(found, data, **options)
+
+
+def test_rows_fade_by_their_time_on_any_partitions(spark: Any) -> None:
+    data = rows(2)
+    fade = {"score": "chi2", "half_life": 9.0, "epsilon": 0.001}
+    df = frame(spark, data, chunks(2, 400)).repartition(3)
+    columns = {"target": "y", "features": NAMES, "sample_weight": "w", "time": "t"}
+    found = table(screen(df, **columns, **fade))
+    assert_scores(found, data, weight=data.weight, t=data.time, clock="time", **fade)
+
+
+def test_times_may_be_timestamps(spark: Any) -> None:
+    data = rows(3)
+    df = frame(spark, data, (150, 250)).selectExpr("*", "timestamp_seconds(n) AS when")
+    fade = {"score": "t", "half_life": 9.0}
+    found = table(screen(df, target="y", features=NAMES, time="when", **fade))
+    assert_scores(found, data, t=np.arange(400.0), clock="time", **fade)
+
+
+@pytest.mark.parametrize("vector", [False, True])
+def test_rows_fade_by_their_place_in_the_order(spark: Any, vector: bool) -> None:
+    data = rows(4)
+    fade = {"score": "fisher", "half_life": 60.0}
+    df = vectors(spark, data, (400,), "s") if vector else frame(spark, data)
+    features = "v" if vector else NAMES
+    shuffled = df.withColumn("m", df["n"] % 10).repartition(5, "t")
+    found = table(screen(shuffled, target="y", features=features, order="n", **fade))
+    assert_scores(found, data, **fade)
+    found = table(screen(shuffled, target="y", features=features, order=["m", "n"], **fade))
+    by_both = np.argsort(np.arange(400) % 10, kind="stable")
+    assert_scores(found, Rows(data.X[by_both], data.y[by_both], data.weight, data.time), **fade)
+
+
+def test_without_an_order_rows_do_not_fade_by_place(spark: Any) -> None:
+    df = frame(spark, rows(5))
+    with pytest.raises(
+        ValueError, match=r'Fading with clock="sample" needs the order .* pass order'
+    ):
+        screen(df, target="y", features=NAMES, half_life=60.0)
+    with pytest.raises(ValueError, match='clock="batch" counts micro-batches'):
+        screen(df, target="y", clock="batch")
+
+
+def test_pruned_banks_keep_their_promise(spark: Any) -> None:
+    rng = np.random.default_rng(6)
+    y = rng.integers(0, 2, 20_000)
+    X = np.column_stack([rng.normal(size=20_000) + y, np.sort(rng.lognormal(size=20_000))])
+    columns = {"a": X[:, 0], "b": X[:, 1], "y": y}
+    import pyarrow as pa
+
+    df = spark.createDataFrame(pa.table(columns)).repartition(7)
+    bank = screen(df, target="y", epsilon=0.05, as_bank=True)
+    assert bank.feature_names == ("a", "b")
+    assert bank.n_threads is None
+    rank_error = bank.freeze().rank_error
+    assert rank_error is not None
+    assert (rank_error > 0).all()  # something was pruned
+    assert_within_epsilon(bank, X, y)
+    found = table(screen(df, target="y", score="mutual_info", epsilon=0.05))
+    assert_array_equal(found["rank"], [1, 2])
+
+
+def test_the_merged_bank_goes_on(spark: Any) -> None:
+    data = rows(7)
+    bank = screen(frame(spark, data, chunks(7, 400)), target="y", features=NAMES, as_bank=True)
+    one = ds.Bank().update(data.X, data.y)
+    assert (bank.n_rows, bank.n_features) == (400, 8)
+    np.testing.assert_allclose(bank.freeze().mean, one.freeze().mean, rtol=1e-12, atol=1e-15)
+
+
+def test_any_numeric_columns_are_features_by_default(spark: Any) -> None:
+    sql = """SELECT int(id % 2) AS y, id % 2 = 0 AS flag, decimal(id) AS dec, float(id) AS f32,
+             string(id) AS name, IF(id = 3, NULL, id) AS hole FROM range(40)"""
+    df = spark.sql(sql)
+    with pytest.raises(ValueError, match=r"Input X contains NaN at row \d+, column 3 \('hole'\)"):
+        screen(df, target="y")
+    found = table(screen(df, target="y", score="t", missing="ignore"))
+    assert found["feature"] == ["flag", "dec", "f32", "hole"]
+    i = np.arange(40.0)
+    X = np.column_stack([i % 2 == 0, i, i, np.where(i == 3, np.nan, i)])
+    assert_scores(found, Rows(X, i % 2, i, i), "t", missing="ignore")
+    single = screen(df, target="flag", features="f32", score="fisher")  # float32, all of it
+    assert_scores(table(single), Rows(X[:, 2:3], i % 2 == 0, i, i), "fisher")
+
+
+BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
+    ("0 AS y, 1.0 AS a", {}, ValueError, "at least 2 classes .* only one class: 0"),
+    ("id AS y, 1.0 AS a WHERE id < 0", {}, ValueError, "the data contains no class"),
+    ("id AS y, double('inf') AS a", {}, ValueError, "In partition .*: Input X contains infinity"),
+    ("IF(id = 2, NULL, 'a') AS y, 1.0 AS a", {}, ValueError, "y contains a missing label: None"),
+    ("id AS y, 1.0 AS a, null AS t", {"time": "t"}, TypeError, "time must be .* type void"),
+    ("id AS y, 1.0 AS a, 'x' AS w", {"sample_weight": "w"}, TypeError, "sample_weight must be"),
+    ("id AS y, 'x' AS a", {}, ValueError, "df has no numeric columns but those named"),
+    ("id AS y, 'x' AS a", {"features": ["a"]}, TypeError, r"Column 'a' is not numeric \(string\)"),
+    ("id AS y, 1.0 AS a", {"features": ["b"]}, ValueError, "no column 'b', which features names"),
+    (
+        "id AS x, 1.0 AS a",
+        {},
+        ValueError,
+        "no column 'y', which target names; its columns are x, a",
+    ),
+    ("current_date() AS y, 1.0 AS a", {}, TypeError, "Labels must be .* 'y' of type date"),
+    ("id AS y, 1.0 AS a", {"score": "mi"}, ValueError, "score must be one of"),
+    ("id AS y, 1.0 AS a", {"clock": "time"}, ValueError, "pass time"),
+]
+
+
+@pytest.mark.parametrize(("columns", "options", "error", "message"), BAD)
+def test_bad_input_gives_the_message_of_the_core(
+    spark: Any, columns: str, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    what, _, where = columns.partition(" WHERE ")
+    df = spark.sql(f"SELECT {what} FROM range(4)" + (f" WHERE {where}" if where else ""))
+    with pytest.raises(error, match=message) as caught:
+        screen(df, target="y", **options)
+    assert caught.type is error
+    assert "java" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_rows_at_fault_are_counted_within_their_partition(spark: Any) -> None:
+    df = spark.sql("SELECT id AS y, IF(id = 17, NULL, 1.0) AS a FROM range(0, 40, 1, 4)")
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 3)
+    try:
+        with pytest.raises(ValueError, match=r"In partition 1: Input X contains NaN at row 7, col"):
+            screen(df, target="y")
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+
+
+def test_vectors_must_have_one_size_and_be_there(spark: Any) -> None:
+    from pyspark.ml.linalg import Vectors
+
+    five, six = Vectors.sparse(5, [1], [1.0]), Vectors.sparse(6, [1], [1.0])
+    for cut in [(2,), (1, 1)]:
+        df = partitioned(spark, [(five, 0), (six, 1)], ["v", "y"], cut)
+        with pytest.raises(ValueError, match="vectors of a column must have one size, got 5 and 6"):
+            screen(df, target="y", features="v")
+    df = partitioned(spark, [(five, 0), (None, 1)], ["v", "y"], (2,))
+    with pytest.raises(ValueError, match="Input X contains a null vector at row 1"):
+        screen(df, target="y", features="v")
+
+
+def test_streams_and_other_things_are_sent_elsewhere(spark: Any) -> None:
+    stream = spark.readStream.format("rate").load()
+    with pytest.raises(ValueError, match=r"df is a stream, and screen takes .* use screen_stream"):
+        screen(stream, target="value")
+    with pytest.raises(TypeError, match="df must be a Spark DataFrame, got list"):
+        screen([], target="y")
+
+
+def test_without_pyspark_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(ImportError, match=r'needs pyspark: pip install "driftsieve\[spark\]"'):
+        screen(None, target="y")
