@@ -63,11 +63,14 @@ class Bank {
             return;
         }
         auto& sparse = std::get<SparseStore>(store_);
-        for (std::size_t i = 0; i < matrix.n_rows; ++i)
-            add_row(sparse, info, i, n_threads, [&](const auto& push) {
-                for (std::size_t j = 0; j < matrix.n_cols; ++j)
-                    push(j, static_cast<double>(matrix.at(i, j)));
-            });
+        std::vector<double> values(matrix.n_cols);
+        std::vector<std::size_t> columns(matrix.n_cols);
+        for (std::size_t j = 0; j < matrix.n_cols; ++j) columns[j] = j;
+        for (std::size_t i = 0; i < matrix.n_rows; ++i) {
+            for (std::size_t j = 0; j < matrix.n_cols; ++j)
+                values[j] = static_cast<double>(matrix.at(i, j));
+            add_row(sparse, info, i, values.data(), columns.data(), matrix.n_cols, n_threads);
+        }
     }
 
     template <class T, class Index>
@@ -83,12 +86,11 @@ class Bank {
             return;
         }
         auto& sparse = std::get<SparseStore>(store_);
-        for (std::size_t i = 0; i < matrix.n_rows; ++i)
-            add_row(sparse, info, i, n_threads, [&](const auto& push) {
-                for (Index k = matrix.indptr[i]; k < matrix.indptr[i + 1]; ++k)
-                    push(static_cast<std::size_t>(matrix.indices[k]),
-                         static_cast<double>(matrix.data[k]));
-            });
+        for (std::size_t i = 0; i < matrix.n_rows; ++i) {
+            const auto first = static_cast<std::size_t>(matrix.indptr[i]);
+            add_row(sparse, info, i, matrix.data + first, matrix.indices + first,
+                    static_cast<std::size_t>(matrix.indptr[i + 1]) - first, n_threads);
+        }
     }
 
     // `other` saw other rows of the stream, its clock reading `start` less. Its class c is our
@@ -265,11 +267,12 @@ class Bank {
         n_features_ = std::max(n_features_, n_features);
     }
 
-    template <class Visit>
-    void add_row(SparseStore& sparse, const RowInfo& info, std::size_t i, unsigned n_threads,
-                 const Visit& visit) {
+    template <class T, class Index>
+    void add_row(SparseStore& sparse, const RowInfo& info, std::size_t i, const T* values,
+                 const Index* columns, std::size_t count, unsigned n_threads) {
         sparse.add_row(info.classes[i], info.weights.empty() ? 1.0 : info.weights[i],
-                       info.times.empty() ? 0.0 : info.times[i], fading_, n_threads, visit);
+                       info.times.empty() ? 0.0 : info.times[i], fading_, values, columns, count,
+                       n_threads);
     }
 
     // Sparse rows for a dense state: written out a few at a time.

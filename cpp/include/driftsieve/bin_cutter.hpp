@@ -47,7 +47,7 @@ class BinCutter {
     }
 
   private:
-    static constexpr std::size_t kCells = 256;
+    static constexpr std::size_t kCells = 512;
     static constexpr std::size_t kFew = 32;
 
     struct Member {

@@ -23,10 +23,14 @@ class PackedEntries {
     std::span<const NarrowEntry> narrow() const { return narrow_; }
 
     void load(Entries& out) const {
-        out.assign(wide_.begin(), wide_.end());
-        for (const NarrowEntry& entry : narrow_)
-            out.push_back({entry.value, static_cast<double>(entry.weight),
-                           static_cast<double>(entry.hidden)});
+        if (!is_narrow()) {
+            out = wide_;
+            return;
+        }
+        out.resize(narrow_.size());
+        for (std::size_t i = 0; i < narrow_.size(); ++i)
+            out[i] = {narrow_[i].value, static_cast<double>(narrow_[i].weight),
+                      static_cast<double>(narrow_[i].hidden)};
     }
 
     void store(std::span<const NarrowEntry> entries) {

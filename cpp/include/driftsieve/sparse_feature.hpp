@@ -27,34 +27,31 @@ struct SparseFeature {
     }
 
     void fold(std::span<const ClassTotal> totals, const Config& config, Scratch& scratch) {
-        Entries& exact = scratch.theirs;
-        for_each_class(
-            [&](std::uint32_t cls, double missing, const Moments& moments) {
-                ClassState& into = state.of(cls);
-                into.missing += missing;
-                if (config.moments) into.moments.merge(moments);
-                if (config.quantiles && !exact.empty())
-                    into.absorb(exact, totals[cls].weight - into.missing, config, scratch);
-            },
-            exact, pending);
+        for_each_class(pending, 1.0, [&](std::uint32_t cls, double missing, const Values& rows) {
+            ClassState& into = state.of(cls);
+            into.missing += missing;
+            if (rows.values.empty()) return;
+            const Moments moments = rows.moments();
+            if (config.moments) into.moments.merge(moments);
+            if (config.quantiles)
+                into.absorb(rows.values, rows.weights_or_null(), moments.weight,
+                            totals[cls].weight - into.missing, config, scratch);
+        });
         // give the room back: most features are rarely seen
         pending = std::vector<LoggedValue>();
     }
 
-    void read(double factor, const Config& config, Column& column, Entries& exact,
-              Entries& scratch) const {
-        column.load(state, factor);
-        std::vector<LoggedValue> items = pending;
-        for (LoggedValue& item : items) item.weight *= factor;
-        for_each_class(
-            [&](std::uint32_t cls, double missing, const Moments& moments) {
-                column.missing[cls] += missing;
-                column.add(
-                    cls, config.moments ? moments : Moments{},
-                    config.quantiles ? std::span<const Entry>(exact) : std::span<const Entry>{},
-                    scratch);
-            },
-            exact, items);
+    // Adds values on their way to a column, their weights multiplied by `factor`.
+    static void add(std::span<const LoggedValue> items, double factor, const Config& config,
+                    Column& column, Scratch& scratch) {
+        for_each_class(items, factor, [&](std::uint32_t cls, double missing, const Values& rows) {
+            column.missing[cls] += missing;
+            scratch.theirs.clear();
+            if (config.quantiles)
+                exact_entries_of<double>(rows.values, rows.weights.data(), scratch.theirs);
+            column.add(cls, config.moments ? rows.moments() : Moments{}, scratch.theirs,
+                       scratch.merged);
+        });
     }
 
     template <class Archive>
@@ -65,26 +62,44 @@ struct SparseFeature {
     std::size_t nbytes() const { return pending.capacity() * sizeof(LoggedValue) + state.nbytes(); }
 
   private:
-    // Sorts `items` by class and hands over what each class adds; its sorted values are in `exact`.
+    struct Values {
+        std::vector<double> values;
+        std::vector<double> weights;
+
+        Moments moments() const {
+            return Moments::of(values.data(), weights_or_null(), values.size());
+        }
+        const double* weights_or_null() const {
+            const bool unit =
+                std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1.0; });
+            return unit ? nullptr : weights.data();
+        }
+    };
+
+    // Class by class, in the order of the rows: take(cls, weight of missing values, the others).
     template <class Take>
-    static void for_each_class(const Take& take, Entries& exact, std::vector<LoggedValue>& items) {
-        std::stable_sort(items.begin(), items.end(),
-                         [](const auto& a, const auto& b) { return a.cls < b.cls; });
-        for (std::size_t i = 0; i < items.size();) {
-            const std::uint32_t cls = items[i].cls;
+    static void for_each_class(std::span<const LoggedValue> items, double factor,
+                               const Take& take) {
+        if (items.empty()) return;
+        std::vector<std::uint32_t> classes;
+        for (const LoggedValue& item : items)
+            if (std::find(classes.begin(), classes.end(), item.cls) == classes.end())
+                classes.push_back(item.cls);
+        Values rows;
+        for (const std::uint32_t cls : classes) {
             double missing = 0.0;
-            Moments moments;
-            exact.clear();
-            for (; i < items.size() && items[i].cls == cls; ++i) {
-                if (std::isnan(items[i].value)) {
-                    missing += items[i].weight;
+            rows.values.clear();
+            rows.weights.clear();
+            for (const LoggedValue& item : items) {
+                if (item.cls != cls) continue;
+                if (std::isnan(item.value)) {
+                    missing += item.weight * factor;
                 } else {
-                    moments.add(items[i].value, items[i].weight);
-                    exact.push_back({items[i].value, items[i].weight, 0.0});
+                    rows.values.push_back(item.value);
+                    rows.weights.push_back(item.weight * factor);
                 }
             }
-            sort_exact_entries(exact);
-            take(cls, missing, moments);
+            take(cls, missing, rows);
         }
     }
 };

@@ -34,27 +34,44 @@ class SparseStore {
     std::size_t n_features() const { return slot_of_column_.size(); }
     void grow(std::size_t n_features) { slot_of_column_.resize(n_features, 0); }
 
-    // One row: visit(push) calls push(column, value) for its entries.
-    template <class Visit>
+    // One row: `count` values and their columns. Runs without branches but for rare events, and
+    // asks for the records it will need next: a record is seldom in the nearest cache.
+    template <class T, class Index>
     void add_row(std::uint32_t cls, double sample_weight, double time, const Fading& fading,
-                 unsigned n_threads, const Visit& visit) {
+                 const T* values, const Index* columns, std::size_t count, unsigned n_threads) {
         advance(fading.epoch_of(time), n_threads);
         const double weight = sample_weight * fading.weight(time, ledger_.epoch);
         admit_classes(cls + 1);
         ledger_.totals[cls].add(weight);
-        visit([&](std::size_t column, double value) {
-            if (value == 0.0) return;
-            const std::size_t slot = slot_of(column);
-            Atom& atom = atoms_[slot];
-            ++atom.rows;
-            if (atom.value == 0.0 && !std::isnan(value)) atom.value = value;
-            if (value == atom.value) {
-                atom_weights(slot)[cls] += weight;
-            } else {
-                log_.push_back({static_cast<std::uint32_t>(slot), cls, value, weight});
+        if (log_.size() < log_end_ + count) log_.resize(log_end_ + count + kLogSize / 8);
+        LoggedValue* log = log_.data() + log_end_;
+        for (std::size_t k = 0; k < count; ++k) {
+            if (k + 2 * kAhead < count)
+                __builtin_prefetch(
+                    &slot_of_column_[static_cast<std::size_t>(columns[k + 2 * kAhead])]);
+            if (k + kAhead < count) {
+                const std::uint32_t next =
+                    slot_of_column_[static_cast<std::size_t>(columns[k + kAhead])];
+                __builtin_prefetch(records_.data() + (next != 0 ? next - 1 : 0) * stride_);
             }
-        });
-        if (log_.size() >= kLogSize) drain(n_threads);
+            const auto column = static_cast<std::size_t>(columns[k]);
+            const double value = static_cast<double>(values[k]);
+            if (value == 0.0) [[unlikely]]
+                continue;
+            if (slot_of_column_[column] == 0) [[unlikely]]
+                open_slot(column, value);
+            const std::uint32_t slot = slot_of_column_[column] - 1;
+            double* record = records_.data() + slot * stride_;
+            if (record[kEpoch] != epoch_) [[unlikely]]
+                rebase(record);
+            const bool is_atom = value == record[kAtom];
+            record[kRows] += 1.0;
+            record[kWeights + cls] += is_atom ? weight : 0.0;
+            *log = {slot, cls, value, weight};
+            log += !is_atom;
+        }
+        log_end_ = static_cast<std::size_t>(log - log_.data());
+        if (log_end_ >= kLogSize) drain(n_threads);
     }
 
     // `other` (taken by value: it is used up) saw other rows; its column j is our target[j].
@@ -68,24 +85,25 @@ class SparseStore {
         admit_classes(n_classes);
         ledger_.add(other.ledger_, class_map, n_classes, theirs);
         Scratch scratch;
-        for (std::size_t theirs_slot = 0; theirs_slot < other.atoms_.size(); ++theirs_slot) {
-            const Atom& atom = other.atoms_[theirs_slot];
-            const std::size_t slot = slot_of(target[other.column_of_slot_[theirs_slot]]);
-            Atom& ours = atoms_[slot];
-            ours.rows += atom.rows;
-            if (ours.value == 0.0) ours.value = atom.value;
+        for (std::size_t theirs_slot = 0; theirs_slot < other.n_slots(); ++theirs_slot) {
+            double* record = other.records_.data() + theirs_slot * other.stride_;
+            other.rebase(record);
+            const std::size_t column = target[other.column_of_slot_[theirs_slot]];
+            if (slot_of_column_[column] == 0) open_slot(column, record[kAtom]);
+            const std::uint32_t slot = slot_of_column_[column] - 1;
+            double* ours = records_.data() + slot * stride_;
+            rebase(ours);
+            ours[kRows] += record[kRows];
             const auto push = [&](std::uint32_t cls, double value, double weight) {
-                if (value == ours.value)
-                    atom_weights(slot)[class_map[cls]] += weight * theirs;
+                if (value == ours[kAtom])
+                    ours[kWeights + class_map[cls]] += weight * theirs;
                 else
-                    log_.push_back(
-                        {static_cast<std::uint32_t>(slot), class_map[cls], value, weight * theirs});
+                    push_log({slot, class_map[cls], value, weight * theirs});
             };
-            const double* weights = other.atom_weights(theirs_slot);
             for (std::uint32_t c = 0; c < other.ledger_.totals.size(); ++c)
-                if (weights[c] != 0.0) push(c, atom.value, weights[c]);
-            if (atom.rest == 0) continue;
-            SparseFeature& rest = other.rests_[atom.rest - 1];
+                if (record[kWeights + c] != 0.0) push(c, record[kAtom], record[kWeights + c]);
+            if (record[kRest] == 0.0) continue;
+            SparseFeature& rest = other.rests_[static_cast<std::size_t>(record[kRest]) - 1];
             rest.rebase(other.ledger_.epoch, scratch.ours);
             for (const LoggedValue& item : rest.pending) push(item.cls, item.value, item.weight);
             rest.state.scale(theirs, scratch.ours);
@@ -98,26 +116,27 @@ class SparseStore {
     SparseStore cut(std::size_t begin, std::size_t count) const {
         SparseStore part(config_, count);
         part.ledger_ = ledger_;
+        part.epoch_ = epoch_;
         part.stride_ = stride_;
-        std::vector<std::uint32_t> new_slot(atoms_.size(), 0);  // plus 1
-        for (std::size_t slot = 0; slot < atoms_.size(); ++slot) {
+        std::vector<std::uint32_t> new_slot(n_slots(), 0);  // plus 1
+        for (std::size_t slot = 0; slot < n_slots(); ++slot) {
             const std::size_t column = column_of_slot_[slot];
             if (column < begin || column >= begin + count) continue;
+            const double* record = records_.data() + slot * stride_;
             part.column_of_slot_.push_back(column - begin);
-            part.atoms_.push_back(atoms_[slot]);
-            const double* weights = atom_weights_.data() + slot * stride_;
-            part.atom_weights_.insert(part.atom_weights_.end(), weights, weights + stride_);
-            new_slot[slot] = static_cast<std::uint32_t>(part.atoms_.size());
+            part.records_.insert(part.records_.end(), record, record + stride_);
+            new_slot[slot] = static_cast<std::uint32_t>(part.n_slots());
             part.slot_of_column_[column - begin] = new_slot[slot];
-            if (atoms_[slot].rest == 0) continue;
-            part.rests_.push_back(rests_[atoms_[slot].rest - 1]);
+            if (record[kRest] == 0.0) continue;
+            part.rests_.push_back(rests_[static_cast<std::size_t>(record[kRest]) - 1]);
             for (LoggedValue& item : part.rests_.back().pending) item.slot = new_slot[slot] - 1;
-            part.atoms_.back().rest = static_cast<std::uint32_t>(part.rests_.size());
+            part.records_[(part.n_slots() - 1) * stride_ + kRest] =
+                static_cast<double>(part.rests_.size());
         }
-        for (LoggedValue item : log_) {
+        for (LoggedValue item : log()) {
             if (new_slot[item.slot] == 0) continue;
             item.slot = new_slot[item.slot] - 1;
-            part.log_.push_back(item);
+            part.push_log(item);
         }
         return part;
     }
@@ -126,12 +145,17 @@ class SparseStore {
     void shift_clock(double ticks, const Fading& fading, unsigned n_threads) {
         if (ledger_.empty()) return;
         drain(n_threads);
-        for (std::size_t slot = 0; slot < atoms_.size(); ++slot) atom_weights(slot);
         Entries scratch;
+        for (std::size_t slot = 0; slot < n_slots(); ++slot)
+            rebase(records_.data() + slot * stride_);
         for (SparseFeature& rest : rests_) rest.rebase(ledger_.epoch, scratch);
         const double factor = ledger_.shift(ticks, fading);
-        for (Atom& atom : atoms_) atom.epoch = ledger_.epoch;
-        for (double& weight : atom_weights_) weight *= factor;
+        epoch_ = static_cast<double>(ledger_.epoch);
+        for (std::size_t slot = 0; slot < n_slots(); ++slot) {
+            double* record = records_.data() + slot * stride_;
+            record[kEpoch] = epoch_;
+            for (std::size_t k = kWeights; k < stride_; ++k) record[k] *= factor;
+        }
         for (SparseFeature& rest : rests_) {
             rest.epoch = ledger_.epoch;
             for (LoggedValue& item : rest.pending) item.weight *= factor;
@@ -147,10 +171,10 @@ class SparseStore {
 
     // The log as reading wants it. Made once a freeze: reading never changes the store.
     std::vector<LoggedValue> sorted_log() const {
-        std::vector<LoggedValue> log = log_;
+        std::vector<LoggedValue> sorted(log().begin(), log().end());
         std::vector<LoggedValue> scratch;
-        sort_by_slot(log, scratch);
-        return log;
+        sort_by_slot(sorted, scratch);
+        return sorted;
     }
 
     // Features [lo, hi), zeros included: visit(j, column) for each.
@@ -158,224 +182,233 @@ class SparseStore {
     void read(std::size_t lo, std::size_t hi, const Ledger& now, std::span<const LoggedValue> log,
               const Visit& visit) const {
         Column column;
-        Entries scratch;
-        Entries exact;
+        Scratch scratch;
+        const double n_rows = static_cast<double>(now.rows());
         for (std::size_t j = lo; j < hi; ++j) {
-            read(j, now, log, column, scratch, exact);
+            read(j, now, n_rows, log, column, scratch);
             visit(j, column);
         }
     }
 
-    void read(std::size_t j, const Ledger& now, std::span<const LoggedValue> log, Column& column,
-              Entries& scratch, Entries& exact) const {
-        const std::size_t n_classes = now.totals.size();
-        column.reset(n_classes);
-        std::uint64_t zero_rows = now.rows();
-        if (slot_of_column_[j] != 0) {
-            const std::uint32_t slot = slot_of_column_[j] - 1;
-            const Atom& atom = atoms_[slot];
-            zero_rows -= atom.rows;
-            SparseFeature logged{ledger_.epoch, logged_of(slot, log), {}};
-            if (atom.rest != 0) {
-                const SparseFeature& rest = rests_[atom.rest - 1];
-                rest.read(Fading::rebase_factor(ledger_.epoch - rest.epoch), config_, column, exact,
-                          scratch);
-            }
-            if (!logged.pending.empty()) {
-                Column late;
-                late.reset(n_classes);
-                logged.read(1.0, config_, late, exact, scratch);
-                for (std::uint32_t c = 0; c < n_classes; ++c) {
-                    column.missing[c] += late.missing[c];
-                    column.add(c, late.moments[c], late.entries[c], scratch);
-                }
-            }
-            const double factor = Fading::rebase_factor(ledger_.epoch - atom.epoch);
-            for (std::uint32_t c = 0; c < std::min(n_classes, stride_); ++c)
-                add_value(column, c, atom.value, atom_weights_[slot * stride_ + c] * factor,
-                          scratch);
-        }
-        // Without this count a feature that is never 0 would keep the rounding error of the
-        // subtraction below as a zero weight.
-        if (zero_rows == 0) return;
-        for (std::uint32_t c = 0; c < n_classes; ++c) {
-            const double seen = config_.moments ? column.moments[c].weight : column.weight(c);
-            add_value(column, c, 0.0,
-                      std::max(0.0, now.totals[c].weight - column.missing[c] - seen), scratch);
-        }
-    }
-
     std::size_t nbytes() const {
-        std::size_t bytes =
-            slot_of_column_.capacity() * sizeof(std::uint32_t) +
-            column_of_slot_.capacity() * sizeof(std::size_t) + atoms_.capacity() * sizeof(Atom) +
-            atom_weights_.capacity() * sizeof(double) + rests_.capacity() * sizeof(SparseFeature) +
-            (log_.capacity() + log_scratch_.capacity()) * sizeof(LoggedValue);
+        std::size_t bytes = slot_of_column_.capacity() * sizeof(std::uint32_t) +
+                            column_of_slot_.capacity() * sizeof(std::size_t) +
+                            records_.capacity() * sizeof(double) +
+                            rests_.capacity() * sizeof(SparseFeature) +
+                            (log_.capacity() + log_scratch_.capacity()) * sizeof(LoggedValue);
         for (const SparseFeature& rest : rests_) bytes += rest.nbytes();
         return bytes;
     }
 
     template <class Archive>
     void archive(Archive& ar) {
-        ar(ledger_, slot_of_column_, column_of_slot_, stride_, atoms_, atom_weights_, rests_, log_);
+        std::vector<LoggedValue> logged(log().begin(), log().end());
+        ar(ledger_, slot_of_column_, column_of_slot_, stride_, records_, rests_, logged);
+        log_.swap(logged);
+        log_end_ = log_.size();
+        epoch_ = static_cast<double>(ledger_.epoch);
     }
 
     // What has come from bytes is believed only after this.
     void check(std::size_t n_features, std::size_t n_classes) const {
         require(slot_of_column_.size() == n_features && ledger_.sound(n_classes));
-        require(column_of_slot_.size() == atoms_.size());
-        require(stride_ >= ledger_.totals.size() && stride_ <= 2 * n_classes + 2);
-        require(atom_weights_.size() == atoms_.size() * stride_);
+        require(stride_ >= kWeights && stride_ - kWeights >= ledger_.totals.size() &&
+                stride_ - kWeights <= 2 * n_classes + 2);
+        require(records_.size() % stride_ == 0 && records_.size() / stride_ == n_slots());
         std::size_t seen = 0;
         for (const std::uint32_t slot : slot_of_column_) seen += slot != 0;
-        require(seen == atoms_.size());
+        require(seen == n_slots());
         std::vector<bool> taken(rests_.size(), false);
-        for (std::size_t slot = 0; slot < atoms_.size(); ++slot) {
+        for (std::size_t slot = 0; slot < n_slots(); ++slot) {
             require(column_of_slot_[slot] < n_features);
             require(slot_of_column_[column_of_slot_[slot]] == slot + 1);
-            require(atoms_[slot].epoch <= ledger_.epoch);
-            const std::uint32_t rest = atoms_[slot].rest;
-            if (rest == 0) continue;
-            require(rest <= rests_.size() && !taken[rest - 1]);
-            taken[rest - 1] = true;
+            const double* record = records_.data() + slot * stride_;
+            require(record[kEpoch] <= epoch_ && record[kEpoch] > -0x1p54 && record[kRows] >= 0.0);
+            const double rest = record[kRest];
+            if (rest == 0.0) continue;
+            require(rest >= 1.0 && rest <= static_cast<double>(rests_.size()));
+            const auto position = static_cast<std::size_t>(rest) - 1;
+            require(!taken[position]);
+            taken[position] = true;
         }
         for (const SparseFeature& rest : rests_) {
-            require(rest.epoch <= ledger_.epoch);
+            require(rest.epoch <= ledger_.epoch && rest.epoch > -(std::int64_t{1} << 54));
             rest.state.check(ledger_.totals.size());
             check_values(rest.pending);
         }
-        check_values(log_);
+        check_values(log());
     }
 
   private:
     static constexpr std::size_t kLogSize = std::size_t{1} << 17;
+    static constexpr std::size_t kAhead = 8;
 
-    struct Atom {
-        double value = 0.0;      // 0: none yet
-        std::uint64_t rows = 0;  // rows with any value but 0, missing ones included
-        std::int64_t epoch = 0;  // of the weights
-        std::uint32_t rest = 0;  // position in rests_ plus 1; 0: the atom is all there is
-
-        template <class Archive>
-        void archive(Archive& ar) {
-            ar(value, rows, epoch, rest);
-        }
-    };
+    // A record is what the row loop needs of a feature, side by side and all doubles: its atom (0:
+    // none yet), the rows with any value but 0 (missing ones included), the epoch of its weights,
+    // its position in rests_ plus 1 (0: the atom is all there is), and the atom's class weights.
+    enum : std::size_t { kAtom, kRows, kEpoch, kRest, kWeights };
 
     Config config_;
     Ledger ledger_;
+    double epoch_ = 0.0;                         // that of the ledger
     std::vector<std::uint32_t> slot_of_column_;  // plus 1; 0: never seen
     std::vector<std::size_t> column_of_slot_;
-    std::size_t stride_ = 0;  // classes there is room for in atom_weights_
-    std::vector<Atom> atoms_;
-    std::vector<double> atom_weights_;
+    std::size_t stride_ = kWeights;  // of records_: room for as many classes as there may be
+    std::vector<double> records_;
     std::vector<SparseFeature> rests_;
-    std::vector<LoggedValue> log_;
+    std::vector<LoggedValue> log_;  // up to log_end_; the rest is room
+    std::size_t log_end_ = 0;
     std::vector<LoggedValue> log_scratch_;
     Entries rebase_scratch_;
+
+    std::size_t n_slots() const { return column_of_slot_.size(); }
+    std::span<const LoggedValue> log() const { return {log_.data(), log_end_}; }
+
+    void push_log(const LoggedValue& item) {
+        if (log_end_ == log_.size()) log_.resize(2 * log_end_ + 64);
+        log_[log_end_++] = item;
+    }
 
     // The log holds weights of the present epoch, so it is handed out before the epoch changes.
     void advance(std::int64_t epoch, unsigned n_threads) {
         if (epoch <= ledger_.epoch) return;
         drain(n_threads);
         ledger_.advance(epoch);
+        epoch_ = static_cast<double>(epoch);
     }
 
     void admit_classes(std::size_t n_classes) {
         if (n_classes > ledger_.totals.size()) ledger_.totals.resize(n_classes);
-        if (n_classes <= stride_) return;
-        const std::size_t wider = std::max<std::size_t>(2, std::bit_ceil(n_classes));
-        std::vector<double> weights(atoms_.size() * wider, 0.0);
-        for (std::size_t slot = 0; slot < atoms_.size(); ++slot)
-            std::copy_n(atom_weights_.begin() + static_cast<std::ptrdiff_t>(slot * stride_),
-                        stride_, weights.begin() + static_cast<std::ptrdiff_t>(slot * wider));
-        atom_weights_.swap(weights);
+        if (kWeights + n_classes <= stride_) return;
+        const std::size_t wider = kWeights + std::max<std::size_t>(2, std::bit_ceil(n_classes));
+        std::vector<double> records(n_slots() * wider, 0.0);
+        for (std::size_t slot = 0; slot < n_slots(); ++slot)
+            std::copy_n(records_.begin() + static_cast<std::ptrdiff_t>(slot * stride_), stride_,
+                        records.begin() + static_cast<std::ptrdiff_t>(slot * wider));
+        records_.swap(records);
         stride_ = wider;
     }
 
-    std::size_t slot_of(std::size_t column) {
-        std::uint32_t& slot = slot_of_column_[column];
-        if (slot == 0) {
-            atoms_.push_back({0.0, 0, ledger_.epoch, 0});
-            atom_weights_.resize(atoms_.size() * stride_, 0.0);
-            column_of_slot_.push_back(column);
-            slot = static_cast<std::uint32_t>(atoms_.size());
-        }
-        return slot - 1;
+    void open_slot(std::size_t column, double value) {
+        column_of_slot_.push_back(column);
+        slot_of_column_[column] = static_cast<std::uint32_t>(n_slots());
+        records_.resize(n_slots() * stride_, 0.0);
+        double* record = records_.data() + (n_slots() - 1) * stride_;
+        record[kAtom] = std::isnan(value) ? 0.0 : value;
+        record[kEpoch] = epoch_;
     }
 
     // A sparse feature is rebased when it is next touched, never in a pass over all of them.
-    double* atom_weights(std::size_t slot) {
-        double* weights = atom_weights_.data() + slot * stride_;
-        Atom& atom = atoms_[slot];
-        if (atom.epoch != ledger_.epoch) {
-            const double factor = Fading::rebase_factor(ledger_.epoch - atom.epoch);
-            for (std::size_t c = 0; c < stride_; ++c) weights[c] *= factor;
-            atom.epoch = ledger_.epoch;
-        }
-        return weights;
+    void rebase(double* record) const {
+        const double factor = factor_of(record);
+        for (std::size_t k = kWeights; k < stride_; ++k) record[k] *= factor;
+        record[kEpoch] = epoch_;
+    }
+
+    double factor_of(const double* record) const {
+        return Fading::rebase_factor(ledger_.epoch - static_cast<std::int64_t>(record[kEpoch]));
     }
 
     SparseFeature& rest_of(std::size_t slot) {
-        std::uint32_t& rest = atoms_[slot].rest;
-        if (rest == 0) {
+        double& rest = records_[slot * stride_ + kRest];
+        if (rest == 0.0) {
             rests_.push_back({ledger_.epoch, {}, {}});
-            rest = static_cast<std::uint32_t>(rests_.size());
+            rest = static_cast<double>(rests_.size());
         }
-        rests_[rest - 1].rebase(ledger_.epoch, rebase_scratch_);
-        return rests_[rest - 1];
+        SparseFeature& feature = rests_[static_cast<std::size_t>(rest) - 1];
+        feature.rebase(ledger_.epoch, rebase_scratch_);
+        return feature;
     }
 
     void check_values(std::span<const LoggedValue> items) const {
         for (const LoggedValue& item : items)
-            require(item.slot < atoms_.size() && item.cls < ledger_.totals.size() &&
+            require(item.slot < n_slots() && item.cls < ledger_.totals.size() &&
                     item.weight >= 0.0);
     }
 
     // Hands the logged values to their features.
     void drain(unsigned n_threads) {
-        if (log_.empty()) return;
+        if (log_end_ == 0) return;
+        log_.resize(log_end_);
         sort_by_slot(log_, log_scratch_);
         struct Run {
             std::size_t begin, end;
-            std::uint32_t rest;
+            SparseFeature* rest;
         };
         std::vector<Run> runs;
         for (std::size_t i = 0; i < log_.size();) {
             const std::size_t begin = i;
             const std::uint32_t slot = log_[i].slot;
             while (i < log_.size() && log_[i].slot == slot) ++i;
-            rest_of(slot);  // may move rests_, so all of them are made before any is used
-            runs.push_back({begin, i, atoms_[slot].rest - 1});
+            rest_of(slot);
+            runs.push_back({begin, i, nullptr});
         }
+        // making one may have moved the others, so they are looked up when all are there
+        for (Run& run : runs) run.rest = &rest_of(log_[run.begin].slot);
         const std::size_t most_pending = std::max<std::size_t>(32, config_.exact_entries());
         parallel_chunks(runs.size(), 256, n_threads, [&](std::size_t lo, std::size_t hi) {
             Scratch scratch;
             for (std::size_t k = lo; k < hi; ++k) {
-                SparseFeature& rest = rests_[runs[k].rest];
-                for (std::size_t i = runs[k].begin; i < runs[k].end; ++i) {
-                    rest.pending.push_back(log_[i]);
-                    if (rest.pending.size() >= most_pending)
+                SparseFeature& rest = *runs[k].rest;
+                for (std::size_t i = runs[k].begin; i < runs[k].end;) {
+                    const std::size_t count =
+                        std::min(runs[k].end - i, most_pending - rest.pending.size());
+                    const auto first = log_.begin() + static_cast<std::ptrdiff_t>(i);
+                    rest.pending.insert(rest.pending.end(), first,
+                                        first + static_cast<std::ptrdiff_t>(count));
+                    i += count;
+                    if (rest.pending.size() == most_pending)
                         rest.fold(ledger_.totals, config_, scratch);
                 }
             }
         });
-        log_.clear();
+        log_end_ = 0;
     }
 
-    static std::vector<LoggedValue> logged_of(std::uint32_t slot,
-                                              std::span<const LoggedValue> log) {
+    static std::span<const LoggedValue> logged_of(std::uint32_t slot,
+                                                  std::span<const LoggedValue> log) {
         const auto range = std::ranges::equal_range(log, slot, {}, &LoggedValue::slot);
         return {range.begin(), range.end()};
     }
 
-    void add_value(Column& column, std::uint32_t cls, double value, double weight,
-                   Entries& scratch) const {
+    // One feature, its zeros included.
+    void read(std::size_t j, const Ledger& now, double n_rows, std::span<const LoggedValue> log,
+              Column& column, Scratch& scratch) const {
+        const std::size_t n_classes = now.totals.size();
+        column.reset(n_classes);
+        double zero_rows = n_rows;
+        if (slot_of_column_[j] != 0) {
+            const std::uint32_t slot = slot_of_column_[j] - 1;
+            const double* record = records_.data() + slot * stride_;
+            zero_rows -= record[kRows];
+            if (record[kRest] != 0.0) {
+                const SparseFeature& rest = rests_[static_cast<std::size_t>(record[kRest]) - 1];
+                const double factor = Fading::rebase_factor(ledger_.epoch - rest.epoch);
+                column.load(rest.state, factor);
+                SparseFeature::add(rest.pending, factor, config_, column, scratch);
+            }
+            SparseFeature::add(logged_of(slot, log), 1.0, config_, column, scratch);
+            const double factor = factor_of(record);
+            for (std::size_t c = 0; c < std::min(n_classes, stride_ - kWeights); ++c)
+                add_value(column, c, record[kAtom], record[kWeights + c] * factor, scratch);
+        }
+        // Without this count a feature that is never 0 would keep the rounding error of the
+        // subtraction below as a zero weight.
+        if (zero_rows <= 0.0) return;
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            const double seen = config_.moments ? column.moments[c].weight : column.weight(c);
+            add_value(column, c, 0.0,
+                      std::max(0.0, now.totals[c].weight - column.missing[c] - seen), scratch);
+        }
+    }
+
+    void add_value(Column& column, std::size_t cls, double value, double weight,
+                   Scratch& scratch) const {
         if (weight == 0.0) return;
         const Entry entry{value, weight, 0.0};
         column.add(cls, config_.moments ? Moments{weight, value, 0.0} : Moments{},
                    config_.quantiles ? std::span<const Entry>(&entry, 1) : std::span<const Entry>{},
-                   scratch);
+                   scratch.merged);
     }
 };
 
