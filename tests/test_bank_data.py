@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import datasets
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+import datasets
 import driftsieve as ds
 
 EPSILON = 1e-4  # no class of these sets has more than 1 / EPSILON distinct values

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exact_ranks import Floats, RankErrors, rank_errors
 from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 from scipy import sparse
 
 import driftsieve as ds
+from exact_ranks import Floats, RankErrors, rank_errors
 
 EPSILONS = (0.1, 0.01, 0.001)
 
@@ -43,9 +43,9 @@ def hostile_orders(n: int) -> Floats:
 
 Weighing = tuple[Floats | None, dict[str, Any]]
 WEIGHTS: dict[str, Callable[[int], Weighing]] = {
-    "unit": lambda n: (None, {}),
+    "unit": lambda _: (None, {}),
     "fading": lambda n: (None, {"half_life": n / 20}),
-    "fading fast": lambda n: (None, {"half_life": 300.0}),
+    "fading fast": lambda _: (None, {"half_life": 300.0}),
     "growing": lambda n: (np.exp(np.linspace(0, 30, n)), {}),
     "shrinking": lambda n: (np.exp(-np.linspace(0, 30, n)), {}),
     "wild": lambda n: (np.random.default_rng(n).lognormal(0, 4, n), {}),
