@@ -1,0 +1,216 @@
+"""Loaders of the real data sets: X and labels, from the folder that DRIFTSIEVE_DATA names."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.io import loadmat
+from sklearn.datasets import load_svmlight_file
+
+Labels = NDArray[np.int64]
+URL_FEATURES = 3_231_961
+_KDD12_ROWS = 16_000
+
+
+class MissingDataError(FileNotFoundError):
+    """A data set is not in the folder."""
+
+
+def madelon(data: Path) -> tuple[NDArray[np.float64], Labels]:
+    """2600 x 500, dense: training, then validation rows."""
+    return _dense_challenge(data, "madelon")
+
+
+def gisette(data: Path) -> tuple[NDArray[np.float64], Labels]:
+    """7000 x 5000, dense: training, then validation rows."""
+    return _dense_challenge(data, "gisette")
+
+
+def dexter(data: Path) -> tuple[sparse.csr_array, Labels]:
+    """600 x 20000, sparse counts: training, then validation rows."""
+    rows, columns, values = [], [], []
+    n_rows = 0
+    for part in ("train", "valid"):
+        with _open(_file(data, f"dexter/dexter_{part}.data")) as lines:
+            for line in lines:
+                for entry in line.split():
+                    column, value = entry.split(":")
+                    rows.append(n_rows)
+                    columns.append(int(column) - 1)
+                    values.append(float(value))
+                n_rows += 1
+    X = sparse.csr_array((values, (rows, columns)), shape=(n_rows, 20_000))
+    return X, _challenge_labels(data, "dexter")
+
+
+def dorothea(data: Path) -> tuple[sparse.csr_array, Labels]:
+    """1150 x 100000, sparse and binary."""
+    if (data / "dorothea/X_csr.npz").exists():
+        y = np.load(_file(data, "dorothea/y.npy"))
+        return _csr(data, "dorothea"), y.astype(np.int64)
+    columns = []
+    for part in ("train", "valid"):
+        with _open(_file(data, f"dorothea/dorothea_{part}.data")) as lines:
+            columns += [np.array(line.split(), dtype=np.int64) - 1 for line in lines]
+    indptr = np.cumsum([0, *map(len, columns)])
+    indices = np.concatenate(columns)
+    X = sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(columns), 100_000))
+    return X, _challenge_labels(data, "dorothea")
+
+
+def spam(data: Path) -> tuple[sparse.csr_array, Labels]:
+    """9324 x 39916, sparse, in the order of time, drifting."""
+    return _csr(data, "spam"), np.load(_file(data, "spam/y.npy")).astype(np.int64)
+
+
+def news20_dated(data: Path) -> tuple[sparse.csr_array, Labels, dict[str, NDArray[Any]]]:
+    """19996 x 557510, sparse and binary, 20 groups, in the order of `meta["timestamp"]`."""
+    with np.load(_file(data, "news20_dated/meta.npz")) as archive:
+        meta = dict(archive)
+    return _csr(data, "news20_dated"), meta["y"].astype(np.int64), meta
+
+
+def url_dense(data: Path) -> tuple[NDArray[np.float64], Labels]:
+    """3000 x 299, dense, the first day."""
+    table = np.loadtxt(_file(data, "url/Day0_dense_3000x299.csv"), delimiter=",")
+    return np.ascontiguousarray(table[:, 1:]), table[:, 0].astype(np.int64)
+
+
+def url_days(data: Path) -> list[tuple[sparse.csr_array, Labels]]:
+    """Each day there is, all 3.2 million sparse columns: whole days, or else some rows of each."""
+    for pattern in ("Day{}.svm", "Day{}_mini.svm"):
+        paths = [path for day in range(121) if (path := _found(data / "url", pattern.format(day)))]
+        if paths:
+            return [_svmlight(path, URL_FEATURES) for path in paths]
+    raise _missing("url/Day0.svm", data)
+
+
+def kdd12(data: Path) -> tuple[sparse.csr_array, Labels]:
+    """The first 16000 rows, sparse and binary, of the features that these have."""
+    path = _file(data, "kdd12/kdd12")
+    head = path.with_name("kdd12_head.svm")
+    if not head.exists():
+        with _open(path) as lines:
+            head.write_text("".join(islice(lines, _KDD12_ROWS)), encoding="ascii")
+    return _svmlight(head, 54_686_452)
+
+
+def smk_can_187(data: Path) -> tuple[NDArray[np.float64], Labels]:
+    """187 x 19993, dense."""
+    return _mat(data, "SMK-CAN-187")
+
+
+def gli_85(data: Path) -> tuple[NDArray[np.float64], Labels]:
+    """85 x 22283, dense."""
+    return _mat(data, "GLI-85")
+
+
+def elec2(data: Path) -> tuple[NDArray[np.float64], Labels, tuple[str, ...]]:
+    """45312 x 6, dense, in the order of time, drifting; and the names of the columns."""
+    with _open(_file(data, "elec2/elec2.csv")) as lines:
+        names = tuple(next(lines).strip().split(","))
+        table = np.loadtxt(lines, delimiter=",")
+    return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.int64), names[:-1]
+
+
+COMPARED: dict[str, Callable[[Path], tuple[Any, ...]]] = {
+    "url": url_dense,
+    "url_sparse": lambda data: url_days(data)[0],
+    "SMK_CAN_187": smk_can_187,
+    "GLI_85": gli_85,
+    "dexter": dexter,
+    "dorothea": dorothea,
+    "gisette": gisette,
+    "kdd12": kdd12,
+    "madelon": madelon,
+    "spam": spam,
+    "elec2": elec2,
+}
+"""What Tables 1 to 5 compare online and offline on."""
+
+
+def at_hand(data: Path | None) -> Iterator[tuple[str, Any, Labels]]:
+    """Name, X and y of each data set to compare on that is in the folder; at least one.
+
+    Sparse columns without any value are left out, as in the paper.
+    """
+    folder = folder_of(data)
+    found = False
+    for name, load in COMPARED.items():
+        try:
+            X, y, *_ = load(folder)
+        except MissingDataError:
+            continue
+        found = True
+        if sparse.issparse(X):
+            X = sparse.csr_array(X[:, np.unique(X.indices)])
+        yield name, X, y
+    if not found:
+        raise MissingDataError(f"None of {', '.join(COMPARED)} is in {folder}.")
+
+
+def folder_of(data: Path | None) -> Path:
+    """The folder, which must be given and be there."""
+    if data is None:
+        raise MissingDataError(
+            "This one needs the real data sets: name their folder with --data or DRIFTSIEVE_DATA."
+        )
+    if not data.is_dir():
+        raise MissingDataError(f"There is no folder {data} with data sets.")
+    return data
+
+
+def _dense_challenge(data: Path, name: str) -> tuple[NDArray[np.float64], Labels]:
+    parts = [_file(data, f"{name}/{name}_{part}.data") for part in ("train", "valid")]
+    return np.vstack([np.loadtxt(part) for part in parts]), _challenge_labels(data, name)
+
+
+def _challenge_labels(data: Path, name: str) -> Labels:
+    parts = [_file(data, f"{name}/{name}_{part}.labels") for part in ("train", "valid")]
+    return np.concatenate([np.loadtxt(part, dtype=np.int64) for part in parts])
+
+
+def _csr(data: Path, name: str) -> sparse.csr_array:
+    return sparse.csr_array(sparse.load_npz(_file(data, f"{name}/X_csr.npz")))
+
+
+def _svmlight(path: Path, n_features: int) -> tuple[sparse.csr_array, Labels]:
+    X, y = load_svmlight_file(str(path), n_features=n_features, zero_based=False)
+    return sparse.csr_array(X), y.astype(np.int64)
+
+
+def _mat(data: Path, name: str) -> tuple[NDArray[np.float64], Labels]:
+    archive = loadmat(_file(data, f"{name}/{name}.mat"))
+    return archive["X"].astype(np.float64), archive["Y"].ravel().astype(np.int64)
+
+
+def _found(folder: Path, name: str) -> Path | None:
+    """The file, or one of the same name with the ending of a compressed one."""
+    paths = (folder / f"{name}{suffix}" for suffix in ("", ".gz", ".bz2", ".xz"))
+    return next((path for path in paths if path.exists()), None)
+
+
+def _file(data: Path, name: str) -> Path:
+    path = _found(data, name)
+    if path is None:
+        raise _missing(name, data)
+    return path
+
+
+def _missing(name: str, data: Path) -> MissingDataError:
+    return MissingDataError(f"The data set {name} is not in {data}.")
+
+
+def _open(path: Path) -> IO[str]:
+    opener: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(path.suffix, open)
+    file: IO[str] = opener(path, "rt", encoding="ascii")
+    return file

@@ -1,0 +1,121 @@
+"""What an experiment is given and what it gives: tables, figures, and a verdict on each claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Record = dict[str, Any]
+Table = list[Record]
+Figure = Callable[[Any], Any]
+"""Given the altair module, the chart."""
+
+
+def _in_silence(items: Iterable[Any], _: str) -> Iterable[Any]:
+    return items
+
+
+@dataclass(frozen=True)
+class Run:
+    """How to run an experiment."""
+
+    quick: bool = False
+    """Small sizes, seconds instead of minutes; the claims are still put to the test."""
+    data: Path | None = None
+    """The folder of the real data sets."""
+    track: Callable[[Iterable[Any], str], Iterable[Any]] = _in_silence
+    """Wraps the outermost loop, to show how far it is."""
+
+    @property
+    def seeds(self) -> int:
+        """How often what is random is repeated, for the error bars."""
+        return 3 if self.quick else 5
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper (or one that its claims rest on) beside what was measured."""
+
+    published: str
+    measured: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Result:
+    """Tables and figures by name, in the order in which to show them."""
+
+    tables: dict[str, Table]
+    figures: dict[str, Figure] = field(default_factory=dict)
+    claims: list[Claim] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds with its standard error."""
+
+    mean: float
+    error: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Estimate:
+        """From one value per seed; a single one has an error of 0.
+
+        >>> print(Estimate.of([0.9, 1.0, 1.1]))
+        1.000 ± 0.058
+        """
+        n = len(values)
+        error = float(np.std(values, ddof=1)) / n**0.5 if n > 1 else 0.0
+        return cls(float(np.mean(values)), error)
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} ± {self.error:.3f}"
+
+    @property
+    def positive(self) -> bool:
+        """Above 0 by more than two standard errors."""
+        return self.mean > 2 * self.error
+
+
+def mean_over_seeds(records: Iterable[Record], value: str = "rate") -> Table:
+    """The mean of `value`, its standard error and their number for records alike in all else."""
+    return [
+        {**same, value: (estimate := Estimate.of(values)).mean, "error": estimate.error}
+        | {"seeds": len(values)}
+        for same, values in _alike(records, value, "seed")
+    ]
+
+
+def mean_over(records: Iterable[Record], key: str, value: str = "rate") -> Table:
+    """The mean of `value` for records alike in all but `key`."""
+    return [{**same, value: float(np.mean(v))} for same, v in _alike(records, value, key)]
+
+
+def _alike(records: Iterable[Record], value: str, key: str) -> Iterator[tuple[Record, list[float]]]:
+    groups: dict[tuple[tuple[str, Any], ...], list[float]] = {}
+    for record in records:
+        same = tuple((k, v) for k, v in record.items() if k not in (value, key))
+        groups.setdefault(same, []).append(record[value])
+    for same, values in groups.items():
+        yield dict(same), values
+
+
+def gain(records: Sequence[Record], better: Record, worse: Record, value: str = "rate") -> Estimate:
+    """How much `value` is larger where a record has `better` than where it has `worse`.
+
+    Records are paired by seed: both sides saw the same rows.
+    """
+
+    def by_seed(wanted: Record) -> dict[int, float]:
+        found: dict[int, list[float]] = {}
+        for record in records:
+            if wanted.items() <= record.items():
+                found.setdefault(record["seed"], []).append(record[value])
+        return {seed: float(np.mean(values)) for seed, values in found.items()}
+
+    first, second = by_seed(better), by_seed(worse)
+    return Estimate.of([first[seed] - second[seed] for seed in sorted(first)])
