@@ -25,7 +25,7 @@ def figure2(run: Run) -> Result:
     """All four panels. Rates and fading factors by T-score, since the five scores are alike."""
     scale = Scale.of(run)
     n, step = scale.stream.n_rows, scale.batch
-    every = n // (12 if run.quick else 50)
+    every = n // (100 if run.quick else 50)
     rows = [step * 2**i for i in range(3)] + list(range(every, n + 1, every))
     by_method: list[Record] = []
     by_fading: list[Record] = []
