@@ -127,12 +127,37 @@ Kernels::PowerSums power_sums(const double* values, std::size_t n, double shift)
     return {sum[0], squares[0]};
 }
 
+void row_power_sums(const double* first_column, std::ptrdiff_t row_stride,
+                    const std::uint32_t* order, const double* weights, std::size_t n,
+                    std::size_t width, const double* shift, double* __restrict sum,
+                    double* __restrict squares) {
+    for (std::size_t k = 0; k < n; ++k) {
+        const double* row = first_column + static_cast<std::ptrdiff_t>(order[k]) * row_stride;
+        if (weights == nullptr) {
+            for (std::size_t j = 0; j < width; ++j) {
+                const double delta = row[j] - shift[j];
+                sum[j] += delta;
+                squares[j] += delta * delta;
+            }
+        } else {
+            const double w = weights[k];
+            for (std::size_t j = 0; j < width; ++j) {
+                const double delta = row[j] - shift[j];
+                sum[j] += w * delta;
+                squares[j] += w * (delta * delta);
+            }
+        }
+    }
+}
+
 }  // namespace
 
 #define DRIFTSIEVE_STRING(x) #x
 #define DRIFTSIEVE_NAME(x) DRIFTSIEVE_STRING(x)
 extern const Kernels kernels;
-const Kernels kernels = {DRIFTSIEVE_NAME(DRIFTSIEVE_ISA), cell_indices, census,
-                         sum_below,                       sum_weights_below, gather_strip, power_sums};
+const Kernels kernels = {
+    DRIFTSIEVE_NAME(DRIFTSIEVE_ISA), cell_indices, census,     sum_below,
+    sum_weights_below,               gather_strip, power_sums, row_power_sums,
+};
 
 }  // namespace driftsieve::DRIFTSIEVE_ISA

@@ -89,15 +89,17 @@ def test_dense_equals_sparse(stream: Stream) -> None:
 @given(streams())
 def test_layout_and_precision_of_the_input_do_not_matter(stream: Stream) -> None:
     part = stream.part(slice(None))
-    bank = stream.bank().update(**part)
     wide = np.repeat(np.repeat(stream.X, 2, axis=0), 3, axis=1)
-    for X in (
-        np.asfortranarray(stream.X),
-        wide[::2, ::3],
-        stream.X[::-1][::-1],
-        stream.X.astype(np.float32),
-    ):
-        assert stream.bank().update(**{**part, "X": X}).to_bytes() == bank.to_bytes()
+    for quantiles in (True, False):
+        bank = stream.bank(quantiles=quantiles).update(**part)
+        for X in (
+            np.asfortranarray(stream.X),
+            wide[::2, ::3],
+            stream.X[::-1][::-1],
+            stream.X.astype(np.float32),
+        ):
+            other = stream.bank(quantiles=quantiles).update(**{**part, "X": X})
+            assert other.to_bytes() == bank.to_bytes()
 
 
 @given(streams(), st.data())

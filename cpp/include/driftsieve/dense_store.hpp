@@ -1,9 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -209,6 +211,7 @@ class DenseStore {
     }
 
   private:
+    static constexpr std::size_t kTile = 64;  // columns whose moments are summed up together
     static constexpr std::size_t kStrip =
         8;  // columns gathered together: one cache line of doubles
 
@@ -277,6 +280,10 @@ class DenseStore {
         const double factor = ledger_.advance(latest_epoch(info, fading));
         const RowBlock block = RowBlock::of(info, n_classes, fading, ledger_.epoch);
         block.add_to(ledger_);
+        if (!config_.quantiles && !config_.ignore_missing) {
+            consume_moments(matrix, block, factor, n_threads);
+            return;
+        }
         parallel_chunks(n_features(), kStrip, n_threads, [&](std::size_t lo, std::size_t hi) {
             Scratch scratch;
             std::vector<double> strip(kStrip * matrix.n_rows);
@@ -286,6 +293,51 @@ class DenseStore {
                 absorb(features_[j], strip.data() + (j - lo) * matrix.n_rows, block, scratch);
             }
         });
+    }
+
+    // Moments alone need no columns: they are summed up row by row, as the rows lie in memory.
+    template <class T>
+    void consume_moments(const MatrixView<T>& matrix, const RowBlock& block, double factor,
+                         unsigned n_threads) {
+        parallel_chunks(n_features(), kTile, n_threads, [&](std::size_t lo, std::size_t hi) {
+            Entries scratch;
+            std::vector<double> copy;
+            const MatrixView<double> tile = tile_of(matrix, lo, hi, copy);
+            for (std::size_t j = lo; j < hi; ++j) features_[j].scale(factor, scratch);
+            for (std::uint32_t c = 0; c + 1 < block.begin.size(); ++c) {
+                const std::size_t first = block.begin[c];
+                const std::size_t count = block.begin[c + 1] - first;
+                if (count == 0) continue;
+                const double* weights =
+                    block.weights.empty() ? nullptr : block.weights.data() + first;
+                const double weight = weights == nullptr
+                                          ? static_cast<double>(count)
+                                          : std::accumulate(weights, weights + count, 0.0);
+                const double* shift = tile.row(block.order[first]);
+                std::array<double, kTile> sum{};
+                std::array<double, kTile> squares{};
+                kernels().row_power_sums(tile.data, tile.row_stride, block.order.data() + first,
+                                         weights, count, hi - lo, shift, sum.data(),
+                                         squares.data());
+                for (std::size_t j = lo; j < hi; ++j)
+                    features_[j].of(c).moments.merge(
+                        Moments::from_sums(weight, sum[j - lo], squares[j - lo], shift[j - lo]));
+            }
+        });
+    }
+
+    // Columns [lo, hi) as doubles side by side: where they lie, or in `copy`.
+    template <class T>
+    static MatrixView<double> tile_of(const MatrixView<T>& matrix, std::size_t lo, std::size_t hi,
+                                      std::vector<double>& copy) {
+        if constexpr (std::is_same_v<T, double>)
+            if (matrix.col_stride == 1)
+                return {matrix.data + lo, matrix.row_stride, 1, matrix.n_rows, hi - lo};
+        copy.reserve(matrix.n_rows * (hi - lo));
+        for (std::size_t i = 0; i < matrix.n_rows; ++i)
+            for (std::size_t j = lo; j < hi; ++j)
+                copy.push_back(static_cast<double>(matrix.at(i, j)));
+        return {copy.data(), static_cast<std::ptrdiff_t>(hi - lo), 1, matrix.n_rows, hi - lo};
     }
 
     // Columns [lo, hi) one after another, rows in the order of the block.

@@ -32,6 +32,11 @@ struct Kernels {
         double squares;
     };
     PowerSums (*power_sums)(const double* values, std::size_t n, double shift);
+    // The same for columns side by side, row after row: `width` columns from first_column on, the
+    // rows order[0..n), weights == nullptr: all 1. Results are added to sum and squares.
+    void (*row_power_sums)(const double* first_column, std::ptrdiff_t row_stride,
+                           const std::uint32_t* order, const double* weights, std::size_t n,
+                           std::size_t width, const double* shift, double* sum, double* squares);
 };
 
 const Kernels& kernels();
