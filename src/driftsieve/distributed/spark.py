@@ -11,11 +11,21 @@ from typing import TYPE_CHECKING
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Missing
 from driftsieve.distributed.plan import BLOCK_SIZE, Plan, clock_of
-from driftsieve.distributed.spark_blocks import merged_bank, pieces, ranking, scores
+from driftsieve.distributed.spark_blocks import (
+    check_order,
+    collected,
+    merged_bank,
+    pieces,
+    ranking,
+    scores,
+)
 from driftsieve.distributed.spark_rows import Roles, check_frame
+from driftsieve.distributed.spark_stream import screen_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+__all__ = ["screen", "screen_stream"]
 
 
 def screen(
@@ -91,5 +101,11 @@ def screen(
         whole_bank=as_bank,
     )
     roles = Roles.of(df, target, features, sample_weight, time, order)
+    check_order(roles, plan)
     parts = pieces(df, roles, plan)
-    return merged_bank(parts, plan) if as_bank else ranking(scores(parts, plan), roles, plan)
+    if as_bank:
+        return merged_bank(parts, plan)
+    table = collected(scores(parts, plan))
+    if not table.num_rows:
+        plan.scores(plan.bank())  # no rows: raises what the core says of that
+    return ranking(df.sparkSession, table, roles, plan)

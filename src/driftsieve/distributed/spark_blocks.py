@@ -26,7 +26,7 @@ from driftsieve.scores import rank
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 PIECES = "block bigint, part bigint, width bigint, bank binary"
 SCORES = "feature bigint, score double, pvalue double"
@@ -42,16 +42,20 @@ class Block(NamedTuple):
     bank: Bank
 
 
+def check_order(roles: Roles, plan: Plan) -> None:
+    """ValueError where the number of a row matters and nothing says what it is."""
+    if plan.fades_by_row and not roles.order:
+        raise ValueError(
+            'Fading with clock="sample" needs the order of the rows, which a DataFrame does not '
+            "keep: pass order, the column (or columns) to number them by."
+        )
+
+
 def pieces(df: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
     """The banks of all partitions, cut. Rows that fade by their number are sorted first: the
     partitions then follow one another, and so do their banks.
     """
     if plan.fades_by_row:
-        if not roles.order:
-            raise ValueError(
-                'Fading with clock="sample" needs the order of the rows, which a DataFrame does '
-                "not keep: pass order, the column (or columns) to number them by."
-            )
         df = df.sort(*map(quoted, roles.order))
 
     def task(batches: Batches) -> Batches:
@@ -83,13 +87,17 @@ def blocks(pieces: DataFrame, plan: Plan) -> DataFrame:
     return _by_block(pieces).mapInArrow(_telling(task), PIECES)
 
 
-def scores(pieces: DataFrame, plan: Plan) -> DataFrame:
-    """The pieces merged block by block and scored, one row a feature."""
+def scores(pieces: DataFrame, plan: Plan, *, early: bool = False) -> DataFrame:
+    """The pieces merged block by block and scored, one row a feature. ``early`` in a stream there
+    may be one class only, which is an error later: then there are no scores.
+    """
 
     def task(batches: Batches) -> Batches:
         import pyarrow as pa
 
         for number, _, bank in _merged(batches, plan):
+            if early and (bank.freeze(features=slice(0)).class_weight > 0).sum() < 2:
+                continue
             first, score, pvalue = plan.scores(bank, number * plan.block_size)
             feature = np.arange(first, first + len(score))
             none = pa.nulls(len(score), pa.float64())
@@ -101,18 +109,20 @@ def scores(pieces: DataFrame, plan: Plan) -> DataFrame:
     return _by_block(pieces).mapInArrow(_telling(task), SCORES)
 
 
-def ranking(scores: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
-    """Feature, score, pvalue and rank: a new DataFrame of what has been collected."""
+def collected(scores: DataFrame) -> pa.Table:
+    """The scores on the driver, in the order of the features."""
+    with core_errors():
+        return scores.toArrow().sort_by("feature")
+
+
+def ranking(spark: SparkSession, table: pa.Table, roles: Roles, plan: Plan) -> DataFrame:
+    """Feature, score, pvalue and rank, as a DataFrame."""
     import pyarrow as pa
 
-    with core_errors():
-        table = scores.toArrow().sort_by("feature")
-    if not table.num_rows:
-        plan.scores(plan.bank())  # there were no rows: says so
     if roles.features is not None:
         table = table.set_column(0, "feature", pa.array(roles.features))
     ranks = rank(table["score"].to_numpy(), plan.larger_is_better)
-    return scores.sparkSession.createDataFrame(table.append_column("rank", pa.array(ranks)))
+    return spark.createDataFrame(table.append_column("rank", pa.array(ranks)))
 
 
 def merged_bank(pieces: DataFrame, plan: Plan) -> Bank:
