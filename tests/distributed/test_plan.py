@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -98,3 +100,23 @@ def test_scores_of_a_plan_are_those_of_a_bank() -> None:
     assert_scores(
         {"score": result.scores, "pvalue": nothing, "rank": ranks}, data, "gini", epsilon=0.001
     )
+
+
+def test_engines_are_imported_only_where_they_are_used() -> None:
+    program = """if True:
+        import sys
+        import driftsieve.distributed.dask, driftsieve.distributed.spark
+        print(*{name.partition(".")[0] for name in sys.modules})
+        sys.modules["pyspark.ml"] = None
+        try:
+            import driftsieve.distributed.spark_ml
+        except ImportError as problem:
+            print(problem)
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded, told = run.stdout.splitlines()
+    assert "driftsieve" in loaded.split()
+    assert not set(loaded.split()) & {"dask", "distributed", "pandas", "pyarrow", "pyspark"}
+    assert told == 'DriftScreener needs pyspark: pip install "driftsieve[spark]"'
