@@ -25,7 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import driftsieve as ds
 from driftsieve import FeatureScreener, codec, select
 from driftsieve.scores import SCORES
-from driftsieve.screener import core
+from driftsieve.screener import core, reading
 
 NAMES = list("abcdef")
 EXACT = {"epsilon": 0.001}  # the 600 rows below are few enough for no error at all
@@ -168,7 +168,7 @@ def test_many_features_are_frozen_block_by_block(rows, monkeypatch):
     screener = FeatureScreener(k=2).fit(*rows)
     whole = screener.scores_
     screener = FeatureScreener(k=2).fit(*rows)
-    monkeypatch.setattr(core, "_BLOCK_CELLS", 25)  # two features of 5 bins and 2 classes
+    monkeypatch.setattr(reading, "_BLOCK_CELLS", 25)  # two features of 5 bins and 2 classes
     np.testing.assert_array_equal(screener.scores_, whole)
 
 

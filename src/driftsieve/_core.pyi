@@ -94,6 +94,20 @@ class Bank:
     @property
     def is_sparse(self) -> bool: ...
 
+class RowCollector:
+    def __init__(self, columns: dict[object, int], classes: dict[object, int], width: int, absent: float, allow_nan: bool, timed: bool) -> None: ...
+
+    def append(self, x: dict[object, object], y: object | None, weight: float, time: float | None) -> int: ...
+
+    def rows(self) -> tuple[Annotated[NDArray[numpy.float64], dict(writable=False)], Annotated[NDArray[numpy.float64], dict(writable=False)], Annotated[NDArray[numpy.int64], dict(writable=False)], Annotated[NDArray[numpy.int64], dict(writable=False)], Annotated[NDArray[numpy.int64], dict(writable=False)], Annotated[NDArray[numpy.float64], dict(writable=False)], Annotated[NDArray[numpy.float64], dict(writable=False)]]: ...
+
+    def clear(self) -> None: ...
+
+    def __len__(self) -> int: ...
+
+def pick(x: dict[object, object], keys: tuple[object, ...]) -> dict[object, object]:
+    """A dictionary of those of the keys that x has, in their order."""
+
 class SvmlightParser:
     """A stream of svmlight text to rows in CSR form."""
 

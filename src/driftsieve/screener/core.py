@@ -18,6 +18,7 @@ from driftsieve import codec, select
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing
 from driftsieve.scores import SCORES, ScoreFunction, rank
+from driftsieve.screener.reading import read_bank, selection
 from driftsieve.screener.rules import RULES, RuleName, check_bins, check_rule
 from driftsieve.screener.score_name import ScoreParameter
 from driftsieve.snapshot import Floats
@@ -28,7 +29,6 @@ _CHOICES: dict[str, Iterable[str]] = {
     "new_features": ("error", "grow"),
     "output": ("select", "mask"),
 }
-_BLOCK_CELLS = 1 << 21  # a frozen block takes 16 MB, however many features there are
 
 
 class FeatureScreener(SelectorMixin, BaseEstimator):
@@ -309,16 +309,15 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         return support.copy()
 
     def _support(self) -> select.Mask:
-        rule = RULES[self.rule]
-        if rule.uses == "pvalues":
-            return rule.function(self.pvalues_, self.k)
         if self.rule == "k_best" and self.k > self.n_features_in_:
             warnings.warn(
                 f"k={self.k} is greater than n_features={self.n_features_in_}. "
                 "All the features will be returned.",
                 stacklevel=5,
             )
-        return rule.function(self.scores_, self.k, SCORES[self.score].larger_is_better)
+        by_scores = RULES[self.rule].uses == "scores"
+        scores, pvalues = (self.scores_, None) if by_scores else (None, self.pvalues_)
+        return selection(self.rule, self.k, self.score, scores, pvalues)
 
     def _read(self, name: str, compute: Callable[[], Any], *more: Any) -> Any:
         """What was computed since the last update with the same parameters, or else compute it."""
@@ -330,11 +329,8 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         return self._readings[name][1]
 
     def _by_block(self, function: ScoreFunction) -> Floats:
-        bank, p = self.bank_, self.bank_.n_features
-        _check_kept(bank, self.score)
-        step = max(1, _BLOCK_CELLS // (self.n_bins * max(1, len(bank.classes))))
-        blocks = [slice(start, start + step) for start in range(0, p, step)]
-        return np.concatenate([function(bank.freeze(self.n_bins, block)) for block in blocks])
+        _check_kept(self.bank_, self.score)
+        return read_bank(self.bank_, function, self.n_bins)
 
     # --- transforming ---------------------------------------------------------------------------
 

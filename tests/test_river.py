@@ -1,0 +1,353 @@
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import subprocess
+import sys
+from collections import OrderedDict
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from river import checks, compose, linear_model, stream
+
+from driftsieve import offline
+from driftsieve.river import FeatureScreener, dict_bank
+from driftsieve.scores import SCORES
+
+GRID = [
+    *(FeatureScreener(score, k=2) for score in SCORES),
+    FeatureScreener(),
+    FeatureScreener(absent="missing", k=2),
+    FeatureScreener("fisher", k=3, half_life=20, missing="ignore", absent="missing"),
+    FeatureScreener("t", rule="fdr", k=0.5, alpha=0.99),
+    FeatureScreener(k=30, rule="percentile", n_bins=2, epsilon=0.1, every=5),
+    FeatureScreener("chi2", k=2, half_life=20, clock="batch"),
+]
+
+
+@pytest.mark.parametrize(
+    ("screener", "check"),
+    [
+        pytest.param(screener, check, id=f"{i}-{check.__name__}")
+        for i, screener in enumerate(GRID)
+        for check in checks.yield_checks(screener)
+        if check.__name__ not in screener._unit_test_skips()
+    ],
+)
+def test_river_checks(screener, check):
+    random.seed(3)  # some checks shuffle
+    check(screener.clone())
+
+
+def test_only_the_batch_clock_skips_a_check():
+    assert [bool(screener._unit_test_skips()) for screener in GRID] == [False] * 10 + [True]
+
+
+def rows_of(n=400, seed=0):
+    """Rows whose keys come and go: a from the start, late from row 100 on, rare now and then."""
+    rng = np.random.default_rng(seed)
+    rows, labels = [], []
+    for i in range(n):
+        y = bool(rng.integers(2))
+        x = {"a": rng.normal() + y, "b": float(rng.integers(3)), 7: rng.normal()}
+        if i >= 100:
+            x["late"] = rng.normal() + 2 * y
+        if i % 7 == 3:
+            x["rare"] = rng.normal()
+        if i % 11 == 5:
+            del x["b"]
+        rows.append(x)
+        labels.append(y)
+    return rows, labels
+
+
+def learned(rows, labels, **parameters):
+    screener = FeatureScreener(**parameters)
+    for x, y in zip(rows, labels, strict=True):
+        screener.learn_one(x, y)
+    return screener
+
+
+def states(screener):
+    screener._bank.flush()
+    return [bank.to_bytes() for bank in screener._bank._banks]
+
+
+@pytest.mark.parametrize("absent", ["zero", "missing"])
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("half_life", [None, 50])
+def test_scores_are_those_of_the_definition(absent, score, half_life):
+    rows, labels = rows_of()
+    screener = learned(rows, labels, score=score, absent=absent, half_life=half_life, epsilon=0.001)
+    keys = list(screener.scores)
+    assert set(keys) == {"a", "b", 7, "late", "rare"}
+    empty = 0.0 if absent == "zero" else np.nan
+    X = np.array([[x.get(key, empty) for key in keys] for x in rows])
+    weight = offline.clock_weights(len(rows), half_life=half_life)
+    snap = offline.snapshot(X, labels, sample_weight=weight, missing="ignore")
+    expected = SCORES[score].function(snap)
+    np.testing.assert_allclose(list(screener.scores.values()), expected, rtol=1e-9)
+    assert screener.selected[0] == "late"
+    assert set(screener.selected) == set(keys)
+    assert screener.ranking["late"] == 1
+    if score == "gini":
+        assert screener.pvalues is None
+    else:
+        assert screener.pvalues["late"] < 1e-6 < screener.pvalues[7]
+
+
+@pytest.mark.parametrize("absent", ["zero", "missing"])
+@pytest.mark.parametrize("half_life", [None, 50])
+def test_many_rows_are_learned_as_one_by_one(absent, half_life, monkeypatch):
+    monkeypatch.setattr(dict_bank, "_MOST_ROWS", 19)
+    rng = np.random.default_rng(1)
+    one, many, read = (FeatureScreener(absent=absent, half_life=half_life) for _ in range(3))
+    for columns in ("ba", "ba", "bcda", "ed", "a", "abcdefg"):
+        X = pd.DataFrame(rng.normal(size=(50, len(columns))), columns=list(columns))
+        y = pd.Series(rng.choice(["x", "y", "z"], size=50))
+        many.learn_many(X, y)
+        for i, (x, label) in enumerate(zip(X.to_dict("records"), y, strict=True)):
+            one.learn_one(x, label)
+            read.learn_one(x, label)
+            if i % 8 == 0:
+                read.scores  # noqa: B018 - a read between rows changes nothing
+    assert list(one.scores) == ["a", "b", "c", "d", "e", "f", "g"]
+    assert many.scores == one.scores
+    assert states(many) == states(one) == states(read)
+    assert one._bank.n_rows == many._bank.n_rows == 300
+
+
+def test_a_frame_may_be_of_polars():
+    X = pl.DataFrame({"a": [1.0, 2.0], "b": [2.0, 1.0]})
+    screener = FeatureScreener(k=1)
+    screener.learn_many(X, ["u", "v"])
+    assert list(screener.transform_many(X).columns) == ["a"]
+
+
+def test_batch_clock_ticks_once_a_call():
+    rows, labels = rows_of(60)
+    X = pd.DataFrame({"n": [x[7] for x in rows], "a": [x["a"] for x in rows]})
+    screener = FeatureScreener("t", half_life=1, clock="batch")
+    screener.learn_many(X[:50], labels[:50])
+    screener.learn_many(X[50:], labels[50:])
+    weight = np.r_[np.full(50, 0.5), np.ones(10)]
+    expected = offline.scores(X[["a", "n"]], labels, "t", sample_weight=weight)
+    assert list(screener.scores) == ["a", "n"]
+    np.testing.assert_allclose(list(screener.scores.values()), expected, rtol=1e-9)
+    for x, y in zip(rows, labels, strict=True):
+        screener.learn_one(x, y)
+    assert screener._bank._banks[0].now == 61
+
+
+def test_weights_and_times():
+    rows, labels = rows_of(80)
+    rng = np.random.default_rng(2)
+    w, t = rng.uniform(size=80), rng.permutation(80).astype(float)
+    screener = FeatureScreener("fisher", half_life=9, clock="time")
+    for x, y, wi, ti in zip(rows, labels, w, t, strict=True):
+        screener.learn_one(x, y, w=wi, t=ti)
+    X = np.array([[x["a"], x[7]] for x in rows])
+    weight = w * offline.clock_weights(t, clock="time", half_life=9)
+    expected = offline.scores(X, labels, "fisher", sample_weight=weight)
+    assert [screener.scores[key] for key in ("a", 7)] == pytest.approx(expected.tolist(), rel=1e-9)
+    many = FeatureScreener("fisher", half_life=9, clock="time")
+    many.learn_many(pd.DataFrame({"a": X[:, 0], "n": X[:, 1]}), pd.Series(labels), w=w, t=t)
+    assert many.scores["a"] == pytest.approx(screener.scores["a"], rel=1e-12)
+
+
+def test_what_a_row_may_look_like():
+    class Words(dict):
+        pass
+
+    plain = learned([{"a": 1.0, "b": 0.5}, {"a": 0.0, "b": 2.0}] * 20, [0, 1] * 20)
+    holes = {"c": 9.0, "a": 0.0, "b": 2.0}
+    del holes["c"]
+    other = "".join(["a"])  # an equal key that is another object
+    odd = [
+        {"a": 1, "b": np.float32(0.5)},
+        holes,
+        OrderedDict(b=0.5, a=True),
+        Words(b=np.float64(2.0), a=np.int64(0)),
+        {other: 1.0, "b": 0.5},
+        {"a": False, "b": 2},
+    ]
+    screener = learned((odd * 7)[:40], [0, 1] * 20)
+    assert states(screener) == states(plain)
+    numbered = learned([{0: 1.0, 1: 0.5}, {0: 0.0, 1: 2.0}] * 20, [0, 1] * 20)
+    assert list(numbered.scores.values()) == list(plain.scores.values())
+
+
+def test_many_keys_that_repeat_in_changing_order():
+    rng = np.random.default_rng(4)
+    keys = [f"k{i:03}" for i in range(700)]  # more than 256: a wider table within the dictionary
+    X = rng.normal(size=(60, 700))
+    rows = [dict(zip(keys, row, strict=True)) for row in X.tolist()]
+    for i in (20, 21, 40):
+        order = rng.permutation(700)
+        rows[i] = {keys[j]: rows[i][keys[j]] for j in order}
+    labels = [i % 2 for i in range(60)]
+    screener = learned(rows, labels, score="t")
+    np.testing.assert_allclose(
+        list(screener.scores.values()), offline.scores(X, labels, "t"), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    "labels", [[1.5, 2.5], [("a", 1), ("b", 2)], ["x", 3], [True, False], [np.bool_(0), 1]]
+)
+def test_labels_may_be_anything_hashable(labels):
+    rows, _ = rows_of(40)
+    screener = learned(rows, labels * 20)
+    plain = learned(rows, [0, 1] * 20)
+    assert screener.scores == plain.scores
+
+
+def test_before_two_classes_all_features_pass():
+    screener = FeatureScreener(k=1)
+    x = {"a": 1.0, "text": "is fine here"}
+    assert screener.transform_one(x) == x
+    assert screener.transform_one(x) is not x
+    frame = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    assert list(screener.transform_many(frame).columns) == ["a", "b"]
+    screener.learn_one({"a": 1.0, "b": 2.0}, 0)
+    assert screener.transform_one({"a": 1.0, "b": 2.0}) == {"a": 1.0, "b": 2.0}
+    screener.learn_one({"a": 1.0, "b": 1.0}, 1)
+    assert screener.transform_one({"a": 1.0, "b": 2.0}) == {"b": 2.0}
+    assert screener.transform_one({"a": 1.0, "new": 3.0}) == {}
+    assert list(screener.transform_many(frame).columns) == ["b"]
+    assert FeatureScreener().scores == {}
+    assert FeatureScreener().selected == []
+
+
+def test_rows_without_any_key():
+    for absent in ("zero", "missing"):
+        screener = learned([{}, {}, {"a": 1.0}, {"a": 2.0}], [0, 1, 0, 1], absent=absent, k=1)
+        assert screener.transform_one({"a": 1.0}) == {"a": 1.0}
+        assert learned([{}, {}], [0, 1], absent=absent).transform_one({"b": 1.0}) == {}
+
+
+def test_the_selection_is_renewed_as_rows_double_and_then_every_so_many():
+    rng = np.random.default_rng(5)
+    screener = FeatureScreener(k=1, every=64)
+    renewed = []
+    screener._renew = lambda renew=screener._renew: (renewed.append(screener._seen), renew())
+    for i in range(300):
+        y = i % 2
+        x = {"a": rng.normal() + y, "b": rng.normal()}
+        screener.learn_one(x, y)
+        screener.transform_one(x)
+    assert renewed == [1, 2, 4, 8, 16, 32, 64, 128, 192, 256]
+    assert screener.transform_one({"a": 1.0, "b": 2.0}) == {"a": 1.0}
+
+
+def test_in_a_pipeline_of_river():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(600, 20))
+    y = X[:, 3] > 0
+    model = compose.Pipeline(FeatureScreener("t", k=2), linear_model.LogisticRegression())
+    right = 0
+    for x, label in stream.iter_array(X, y):
+        right += model.predict_one(x) == label
+        model.learn_one(x, label)
+    assert right > 540
+    assert model["FeatureScreener"].selected[0] == 3
+
+
+def test_a_late_feature_that_met_one_class_is_the_worst():
+    rows = [{"a": float(i)} for i in range(10)] + [{"a": 0.0, "z": 1.0}]
+    screener = learned(rows, [0, 1] * 5 + [0], absent="missing", score="gini")
+    assert screener.selected == ["a", "z"]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "more", "error", "message"),
+    [
+        ({"a": "text"}, 0, {}, TypeError, r"x\['a'\] must be a number, got 'text'"),
+        ({"new": None}, 0, {}, TypeError, r"x\['new'\] must be a number, got None"),
+        ({"a": np.inf}, 0, {}, ValueError, r"x\['a'\] is infinite"),
+        ({"b": 1.0, 7: np.nan}, 0, {}, ValueError, r'x\[7\] is NaN. Pass missing="ignore"'),
+        ({"new": np.nan}, "new", {}, ValueError, r"x\['new'\] is NaN"),
+        ({"a": 1.0}, None, {}, ValueError, "missing label: None"),
+        ({"a": 1.0}, np.nan, {}, ValueError, "missing label: nan"),
+        ({"a": 1.0}, [1], {}, TypeError, "unhashable"),
+        ({"new": 1.0}, 0, {"w": -1.0}, ValueError, r"w must be finite and not negative, got -1.0"),
+        ({"a": 1.0}, 0, {"w": np.nan}, ValueError, "w must be finite and not negative, got nan"),
+        ({"a": 1.0}, 0, {"t": 3.0}, ValueError, 't is used with clock="time" only'),
+    ],
+)
+def test_a_bad_row_changes_nothing(x, y, more, error, message):
+    screener = learned(*rows_of(50), absent="zero")
+    before = pickle.dumps(screener)
+    with pytest.raises(error, match=message):
+        screener.learn_one(x, y, **more)
+    assert pickle.dumps(screener) == before
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "error", "message"),
+    [
+        (pd.DataFrame({"n": [1.0, np.nan]}), [0, 1], ValueError, "contains NaN at row 1"),
+        (pd.DataFrame({"n": ["u", "v"]}), [0, 1], TypeError, "'n' is not numeric"),
+        (pd.DataFrame({"n": [1.0, 2.0]}), [0], ValueError, "inconsistent numbers of samples"),
+        (pd.DataFrame({"n": [1.0, 2.0]}), [0, None], ValueError, "missing label: None"),
+    ],
+)
+def test_a_bad_frame_changes_nothing(X, y, error, message):
+    screener = learned(*rows_of(50), absent="missing")
+    before = pickle.dumps(screener)
+    with pytest.raises(error, match=message):
+        screener.learn_many(X, y)
+    assert pickle.dumps(screener) == before
+
+
+def test_times_are_checked():
+    screener = FeatureScreener(clock="time")
+    for t in (None, np.inf):
+        with pytest.raises(ValueError, match=r"pass t|t must be finite, got inf"):
+            screener.learn_one({"a": 1.0}, 0, t=t)
+    for wrong, t in ((screener, None), (FeatureScreener(), [1.0])):
+        with pytest.raises(ValueError, match='t goes with clock="time"'):
+            wrong.learn_many(pd.DataFrame({"a": [1.0]}), [0], t=t)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"score": "anova"}, "score must be one of 't'"),
+        ({"rule": "fdr", "k": 0.1, "score": "gini"}, "needs p-values"),
+        ({"k": -1}, "k must be a whole number"),
+        ({"n_bins": 1}, "n_bins must be"),
+        ({"absent": "nan"}, 'absent must be "zero" or "missing"'),
+        ({"every": 0}, "every must be at least 1"),
+        ({"epsilon": 2.0, "absent": "missing"}, "epsilon must be between 0 and 0.5"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        FeatureScreener(**parameters)
+
+
+def test_copies_go_on_alike():
+    rows, labels = rows_of(300)
+    screener = learned(rows[:150], labels[:150], half_life=80)
+    twins = [screener, pickle.loads(pickle.dumps(screener)), copy.deepcopy(screener)]
+    for twin in twins:
+        for x, y in zip(rows[150:], labels[150:], strict=True):
+            twin.learn_one(x, y)
+    assert states(twins[0]) == states(twins[1]) == states(twins[2])
+    assert screener.clone().scores == {}
+
+
+def test_river_knows_the_memory_of_the_bank():
+    rows = [{f"k{j}": float(i * j % 13) for j in range(200)} for i in range(100)]
+    screener = learned(rows, [0, 1] * 50)
+    assert screener._raw_memory_usage > screener._bank.nbytes > 100 * 200 * 8
+
+
+def test_without_river_the_extra_is_named():
+    program = "import sys; sys.modules['river'] = None; import driftsieve.river"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert 'driftsieve.river needs river: pip install "driftsieve[river]"' in run.stderr
