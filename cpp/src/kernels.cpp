@@ -21,14 +21,23 @@ void cell_indices(const double* values, std::size_t n, double per_width, double 
     }
 }
 
-Kernels::Census census(const std::int16_t* cells, std::size_t n, std::int16_t most) {
-    std::uint32_t used = 0;
-    std::int16_t largest = 0;
+template <class Cell>
+Kernels::Census census_of(const Cell* cells, std::size_t n, Cell most) {
+    std::uint64_t used = 0;
+    Cell largest = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        used += cells[i] != 0 ? 1 : 0;
+        used += cells[i] != Cell{0} ? 1 : 0;
         largest = cells[i] > largest ? cells[i] : largest;
     }
     return {used, largest > most};
+}
+
+Kernels::Census census(const std::int16_t* cells, std::size_t n, std::int16_t most) {
+    return census_of(cells, n, most);
+}
+
+Kernels::Census census_weights(const double* cells, std::size_t n, double most) {
+    return census_of(cells, n, most);
 }
 
 // Four cells in a word: multiplying by `ones` leaves their running sums in the four lanes.
@@ -156,8 +165,15 @@ void row_power_sums(const double* first_column, std::ptrdiff_t row_stride,
 #define DRIFTSIEVE_NAME(x) DRIFTSIEVE_STRING(x)
 extern const Kernels kernels;
 const Kernels kernels = {
-    DRIFTSIEVE_NAME(DRIFTSIEVE_ISA), cell_indices, census,     sum_below,
-    sum_weights_below,               gather_strip, power_sums, row_power_sums,
+    DRIFTSIEVE_NAME(DRIFTSIEVE_ISA),
+    cell_indices,
+    census,
+    census_weights,
+    sum_below,
+    sum_weights_below,
+    gather_strip,
+    power_sums,
+    row_power_sums,
 };
 
 }  // namespace driftsieve::DRIFTSIEVE_ISA

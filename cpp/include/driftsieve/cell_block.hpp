@@ -46,7 +46,8 @@ class CellBlock {
             else
                 cells_[index_[i]] += weights[i];
         }
-        const Cell most = static_cast<Cell>(std::min(most_per_cell, 32767.0));
+        const Cell most =
+            static_cast<Cell>(kUnit ? std::min(most_per_cell, 32767.0) : most_per_cell);
         const auto census = count_used(most);
         used_ = census.used;
         if (used_ <= few || !take_out(values, weights, census.crowded, most)) return false;
@@ -131,16 +132,10 @@ class CellBlock {
     std::vector<std::uint16_t> places_;
 
     Kernels::Census count_used(Cell most) const {
-        if constexpr (kUnit) {
+        if constexpr (kUnit)
             return kernels().census(cells_.data(), cells_.size(), most);
-        } else {
-            Kernels::Census census{0, false};
-            for (const double cell : cells_) {
-                census.used += cell != 0.0;
-                census.crowded |= cell > most;
-            }
-            return census;
-        }
+        else
+            return kernels().census_weights(cells_.data(), cells_.size(), most);
     }
 
     bool take_out(std::span<const double> values, const double* weights, bool crowded, Cell most) {

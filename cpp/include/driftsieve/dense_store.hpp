@@ -176,11 +176,9 @@ class DenseStore {
         return bytes;
     }
 
-    // Rows a block holds: a few times what a class summary holds, so that merging stays minor.
+    // Rows a block holds: several times what a class summary holds, so that merging stays minor.
     std::size_t rows_per_block() const {
-        if (!config_.quantiles) return 256;
-        return std::max<std::size_t>(
-            256, std::bit_ceil(static_cast<std::size_t>(8.0 / config_.epsilon)));
+        return config_.quantiles ? 1024 + static_cast<std::size_t>(7.0 / config_.epsilon) : 256;
     }
 
     template <class Archive>

@@ -60,7 +60,8 @@ struct ClassState {
         entries.store(scratch.merged);
     }
 
-    // Adds rows of a block: values, and weights unless all are 1.
+    // Adds rows of a block: values, and weights unless all are 1. Their weight must be new in
+    // class_weight: the last time it was block_weight less.
     void absorb(std::span<const double> values, const double* weights, double block_weight,
                 double class_weight, const Config& config, Scratch& scratch) {
         // whole weights stay narrow as long as no sum of them can overflow

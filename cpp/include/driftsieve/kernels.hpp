@@ -20,6 +20,7 @@ struct Kernels {
         bool crowded;
     };
     Census (*census)(const std::int16_t* cells, std::size_t n, std::int16_t most);
+    Census (*census_weights)(const double* cells, std::size_t n, double most);
     // below[m] = sum of the cells before m, for m <= n.
     void (*sum_below)(const std::int16_t* cells, std::size_t n, std::int16_t* below);
     void (*sum_weights_below)(const double* cells, std::size_t n, double* below);

@@ -31,11 +31,12 @@ struct SparseFeature {
             ClassState& into = state.of(cls);
             into.missing += missing;
             if (rows.values.empty()) return;
-            const Moments moments = rows.moments();
-            if (config.moments) into.moments.merge(moments);
-            if (config.quantiles)
-                into.absorb(rows.values, rows.weights_or_null(), moments.weight,
-                            totals[cls].weight - into.missing, config, scratch);
+            if (config.moments) into.moments.merge(rows.moments());
+            if (!config.quantiles) return;
+            // Sorted, not counted into cells: cells may hide a share of what these rows add to the
+            // class weight, but here that was added, and spent, when the rows were logged.
+            exact_entries_of<double>(rows.values, rows.weights.data(), scratch.theirs);
+            into.absorb(scratch.theirs, totals[cls].weight - into.missing, config, scratch);
         });
         // give the room back: most features are rarely seen
         pending = std::vector<LoggedValue>();
