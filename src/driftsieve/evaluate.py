@@ -1,0 +1,265 @@
+"""Prequential evaluation: every batch is first predicted, then learned from."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from driftsieve.batch import Batch, Missing
+from driftsieve.snapshot import Floats
+from driftsieve.stability import jaccard, nogueira
+
+_WINDOW = 10  # records that stability looks back on, as in ScoreHistory
+
+
+def prequential(
+    batches: Iterable[Batch | tuple[Any, Any]],
+    screener: Any,
+    learner: Any,
+    *,
+    every: int = 1000,
+    classes: ArrayLike | None = None,
+    update_screener: bool = True,
+    backend: Literal["pandas", "polars", "pyarrow"] = "pandas",
+) -> Any:
+    """Test, then train, batch by batch; returns a data frame of how it went.
+
+    A batch is predicted by what was selected and learned before it came. Then the screener learns
+    it, and the learner learns it with the features selected now. So the first batch (and those
+    before there are rows of two classes) is not predicted.
+
+    Parameters
+    ----------
+    batches : iterable
+        ``Batch`` objects, such as ``as_batches`` gives, or pairs of X and y.
+    screener : FeatureScreener or None
+        None for all features.
+    learner : object
+        A scikit-learn classifier with ``partial_fit``, which needs a screener that keeps the width
+        (``output="mask"``); or a river classifier, whose features are named as those of the input,
+        or x0, x1, ... where it has no names.
+    every : int
+        A record is made when that many rows have come since the last one, and at the end.
+    classes : array-like, optional
+        All labels there will be, for scikit-learn; by default those of the first batch.
+    update_screener : bool
+        False for a screener that has been fitted before and shall stay as it is.
+    backend : {"pandas", "polars", "pyarrow"}
+        Which data frame.
+
+    Returns
+    -------
+    DataFrame
+        For each record the number of ``rows`` so far; ``accuracy`` and ``log_loss`` over the rows
+        predicted since the record before (nan where there are none, or no probabilities);
+        ``n_selected`` and ``selected``, the features; ``jaccard`` between this selection and that
+        of the record before; ``stability`` of the last ten (Nogueira 2018).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from driftsieve import FeatureScreener
+    >>> X = np.random.default_rng(0).normal(size=(3000, 8))
+    >>> y = X[:, 2] > 0
+    >>> stream = [(X[i : i + 100], y[i : i + 100]) for i in range(0, 3000, 100)]
+    >>> screener = FeatureScreener("t", k=1, output="mask")
+    >>> prequential(stream, screener, GaussianNB())[["rows", "accuracy", "selected"]].round(2)
+       rows  accuracy selected
+    0  1000      0.99     [x2]
+    1  2000      0.98     [x2]
+    2  3000      0.99     [x2]
+    """
+    if every < 1:
+        raise ValueError(f"every must be at least 1, got {every!r}.")
+    model = _River(learner) if hasattr(learner, "learn_one") else _Sklearn(learner, classes)
+    if isinstance(model, _Sklearn) and update_screener:
+        _check_width(screener)
+    log, choice = _Log(), None
+    for X, batch in _batches(batches, screener):
+        if choice is not None:
+            log.tested(*model.test(choice, X, batch), batch.sample_weight)
+        if screener is not None and update_screener:
+            screener.partial_fit(X, batch.y, sample_weight=batch.sample_weight, t=batch.t)
+        if screener is None or len(screener.classes_) > 1:
+            choice = _Choice.of(screener, batch)
+            model.train(choice, X, batch)
+        log.rows += batch.n_rows
+        if log.rows - log.recorded >= every:
+            log.record(choice)
+    if log.rows > log.recorded:
+        log.record(choice)
+    try:
+        return nw.from_dict(log.columns, backend=backend).to_native()
+    except ModuleNotFoundError as error:
+        message = f"prequential(backend={backend!r}) needs {backend}: pip install {backend}"
+        raise ModuleNotFoundError(message) from error
+
+
+def _batches(batches: Iterable[Any], screener: Any) -> Iterator[tuple[Any, Batch]]:
+    """Each batch, and its rows as they were given: a frame keeps its names for the screener."""
+    missing: Missing = getattr(screener, "missing", "error")
+    for batch in batches:
+        if isinstance(batch, Batch):
+            yield batch.X, batch
+        else:
+            X, y = batch
+            yield X, Batch.of(X, y, missing=missing)
+
+
+def _check_width(screener: Any) -> None:
+    if screener is not None and getattr(screener, "output", "mask") != "mask":
+        raise ValueError(
+            "A scikit-learn learner must find each feature in the same column as the selection "
+            f'moves: the screener needs output="mask", and has {screener.output!r}.'
+        )
+
+
+class _Choice(NamedTuple):
+    """The features selected after a batch; the screener does not change until the next one."""
+
+    screener: Any
+    support: NDArray[np.int64]
+    names: list[str]
+    n_features: int
+
+    @classmethod
+    def of(cls, screener: Any, batch: Batch) -> _Choice:
+        if screener is None:
+            support = np.arange(batch.n_features)
+            names: Any = batch.feature_names
+        else:
+            support = screener.get_support(indices=True)
+            names = getattr(screener, "feature_names_in_", batch.feature_names)
+        chosen = [f"x{j}" if names is None else str(names[j]) for j in support]
+        width = batch.n_features if screener is None else screener.n_features_in_
+        return cls(screener, support, chosen, width)
+
+    def transform(self, X: Any, batch: Batch) -> Any:
+        return batch.X if self.screener is None else self.screener.transform(X)
+
+    def rows(self, batch: Batch) -> Iterator[dict[str, float]]:
+        """The selected features as dictionaries; of a sparse row, those that are not zero."""
+        if isinstance(batch.X, np.ndarray):
+            for row in batch.X[:, self.support].tolist():
+                yield dict(zip(self.names, row, strict=True))
+            return
+        X = sparse.csr_array(batch.X)
+        place = {int(j): name for j, name in zip(self.support, self.names, strict=True)}
+        for low, high in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+            entries = zip(X.indices[low:high].tolist(), X.data[low:high].tolist(), strict=True)
+            yield {place[j]: value for j, value in entries if j in place}
+
+
+class _Sklearn:
+    """A scikit-learn classifier: a batch at a time."""
+
+    def __init__(self, learner: Any, classes: ArrayLike | None) -> None:
+        if not hasattr(learner, "partial_fit"):
+            raise TypeError(
+                f"{type(learner).__name__} cannot learn from a stream: give a scikit-learn "
+                "classifier with partial_fit, or a river classifier."
+            )
+        self.learner = learner
+        self.classes = None if classes is None else np.unique(np.asarray(classes))
+        self.weighted = "sample_weight" in inspect.signature(learner.partial_fit).parameters
+
+    def test(self, choice: _Choice, X: Any, batch: Batch) -> tuple[NDArray[np.bool_], Floats]:
+        """Whether each row was predicted right, and the probability its label was given."""
+        X = choice.transform(X, batch)
+        right = np.asarray(self.learner.predict(X) == batch.y)
+        if not hasattr(self.learner, "predict_proba"):
+            return right, np.full(batch.n_rows, math.nan)
+        known = np.asarray(self.learner.classes_)
+        column = np.searchsorted(known, batch.y).clip(max=len(known) - 1)
+        given = self.learner.predict_proba(X)[np.arange(batch.n_rows), column]
+        return right, np.where(known[column] == batch.y, given, 0.0)
+
+    def train(self, choice: _Choice, X: Any, batch: Batch) -> None:
+        if self.classes is None:
+            self.classes = np.unique(batch.y)
+        unknown = np.setdiff1d(batch.y, self.classes)
+        if unknown.size:
+            raise ValueError(
+                f"The labels {unknown.tolist()} came after the first batch: pass classes=, all "
+                "labels there will be."
+            )
+        weight = batch.sample_weight
+        more = {} if weight is None or not self.weighted else {"sample_weight": weight}
+        self.learner.partial_fit(choice.transform(X, batch), batch.y, classes=self.classes, **more)
+
+
+class _River:
+    """A river classifier: all rows of a batch are predicted, then all are learned, one by one."""
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = learner
+        self.weighted = "w" in inspect.signature(learner.learn_one).parameters
+
+    def test(self, choice: _Choice, _: Any, batch: Batch) -> tuple[NDArray[np.bool_], Floats]:
+        """Whether each row was predicted right, and the probability its label was given."""
+        right = np.zeros(batch.n_rows, dtype=np.bool_)
+        given = np.full(batch.n_rows, math.nan)
+        for i, (x, y) in enumerate(zip(choice.rows(batch), batch.y.tolist(), strict=True)):
+            right[i] = self.learner.predict_one(x) == y
+            try:
+                given[i] = self.learner.predict_proba_one(x).get(y, 0.0)
+            except NotImplementedError:  # it has no probabilities
+                continue
+        return right, given
+
+    def train(self, choice: _Choice, _: Any, batch: Batch) -> None:
+        weights = [1.0] * batch.n_rows if batch.sample_weight is None else batch.sample_weight
+        for x, y, w in zip(choice.rows(batch), batch.y.tolist(), weights, strict=True):
+            if self.weighted:
+                self.learner.learn_one(x, y, w=float(w))
+            else:
+                self.learner.learn_one(x, y)
+
+
+class _Log:
+    """What has been measured since the last record, and the records."""
+
+    def __init__(self) -> None:
+        self.rows = self.recorded = 0
+        self.selections: list[NDArray[np.int64]] = []
+        names = "rows accuracy log_loss n_selected selected jaccard stability"
+        self.columns: dict[str, list[Any]] = {name: [] for name in names.split()}
+        self._clear()
+
+    def _clear(self) -> None:
+        self.weight = self.right = self.loss = 0.0
+
+    def tested(
+        self, right: NDArray[np.bool_], given: Floats, weight: NDArray[np.float64] | None
+    ) -> None:
+        weight = np.ones(len(right)) if weight is None else weight
+        self.weight += float(weight.sum())
+        self.right += float(weight @ right)
+        # a certainty that was wrong counts as the smallest probability there is, as in scikit-learn
+        self.loss -= float(weight @ np.log(np.maximum(given, np.finfo(np.float64).eps)))
+
+    def record(self, choice: _Choice | None) -> None:
+        support = np.empty(0, dtype=np.int64) if choice is None else choice.support
+        self.selections = [*self.selections[1 - _WINDOW :], support]
+        before = self.selections[-2:-1]
+        values = {
+            "rows": self.rows,
+            "accuracy": self.right / self.weight if self.weight else math.nan,
+            "log_loss": self.loss / self.weight if self.weight else math.nan,
+            "n_selected": len(support),
+            "selected": [] if choice is None else choice.names,
+            "jaccard": jaccard(before[0].tolist(), support.tolist()) if before else math.nan,
+            "stability": nogueira(self.selections, choice.n_features) if choice else math.nan,
+        }
+        for name, value in values.items():
+            self.columns[name].append(value)
+        self.recorded = self.rows
+        self._clear()

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from river import linear_model, naive_bayes
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Perceptron, SGDClassifier
+from sklearn.metrics import accuracy_score, log_loss
+from sklearn.naive_bayes import GaussianNB
+
+from driftsieve import Batch, FeatureScreener
+from driftsieve.evaluate import prequential
+from driftsieve.stability import jaccard, nogueira
+
+NAMES = list("abcdef")
+
+
+def drifting(n=2000, half=None, classes=2):
+    """Column 1 tells the classes apart in the first half, column 4 in the second."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(n, 6))
+    half = n // 2 if half is None else half
+    signal = np.where(np.arange(n) < half, X[:, 1], X[:, 4])
+    return X, np.digitize(signal, np.linspace(-1, 1, classes + 1)[1:-1])
+
+
+def pairs(X, y, size=100):
+    return [(X[i : i + size], y[i : i + size]) for i in range(0, X.shape[0], size)]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_it_is_the_loop_one_would_write(kind):
+    X, y = drifting(1000, classes=3)
+    X = kind(np.where(np.abs(X) < 0.3, 0, X))
+    screener = FeatureScreener("t", k=2, half_life=200, output="mask")
+    model = SGDClassifier(loss="log_loss", random_state=0)
+    frame = prequential(pairs(X, y), screener, model, every=250, classes=[0, 1, 2])
+
+    screener = FeatureScreener("t", k=2, half_life=200, output="mask")
+    model = SGDClassifier(loss="log_loss", random_state=0)
+    truth, guess, proba, chosen, expected = [], [], [], [], []
+    for i, (part, labels) in enumerate(pairs(X, y), 1):
+        if i > 1:
+            seen = screener.transform(part)
+            truth.append(labels)
+            guess.append(model.predict(seen))
+            proba.append(model.predict_proba(seen))
+        screener.partial_fit(part, labels)
+        model.partial_fit(screener.transform(part), labels, classes=[0, 1, 2])
+        if i in (3, 6, 9, 10):
+            chosen.append(screener.get_support(indices=True))
+            all_true = np.concatenate(truth)
+            accuracy = accuracy_score(all_true, np.concatenate(guess))
+            loss = log_loss(all_true, np.concatenate(proba), labels=[0, 1, 2])
+            expected.append((i * 100, accuracy, loss, 2))
+            truth, guess, proba = [], [], []
+    found = frame[["rows", "accuracy", "log_loss", "n_selected"]].to_numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert frame["selected"].tolist() == [[f"x{j}" for j in c] for c in chosen]
+    assert frame["jaccard"].tolist()[1:] == [jaccard(a, b) for a, b in itertools.pairwise(chosen)]
+    assert frame["stability"].tolist()[1:] == [nogueira(chosen[:i], 6) for i in (2, 3, 4)]
+    assert np.isnan([frame["jaccard"][0], frame["stability"][0]]).all()
+
+
+def test_an_adapted_screener_beats_a_frozen_one_where_the_stream_drifts():
+    X, y = drifting(4000)
+    frozen = FeatureScreener("t", k=1, output="mask").fit(X[:500], y[:500])
+    adapted = FeatureScreener("t", k=1, half_life=200, output="mask").fit(X[:500], y[:500])
+    stream = pairs(X[500:], y[500:])
+    before = prequential(stream, frozen, GaussianNB(), update_screener=False, every=500)
+    after = prequential(stream, adapted, GaussianNB(), every=500)
+    assert frozen.bank_.n_rows == 500
+    assert adapted.bank_.n_rows == 4000
+    assert before["accuracy"].iloc[-1] < 0.6
+    assert after["accuracy"].iloc[-1] > 0.9
+    assert before["jaccard"].dropna().eq(1).all()
+    assert after["selected"].iloc[-1] == ["x4"]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_river_classifiers(kind):
+    X, y = drifting(600, half=600)
+    X = np.where(np.abs(X) < 0.3, 0, X)
+    frames = [
+        prequential(pairs(kind(X), y), FeatureScreener("t", k=2, output=output), learner, every=200)
+        for output in ("select", "mask")
+        for learner in (linear_model.LogisticRegression(), naive_bayes.GaussianNB())
+    ]
+    for frame in frames:
+        assert frame["accuracy"].iloc[-1] > 0.85
+        assert frame["log_loss"].iloc[-1] < 0.6
+        assert "x1" in frame["selected"].iloc[-1]
+    pd.testing.assert_frame_equal(frames[0], frames[2])
+    learner = linear_model.LogisticRegression()
+    names = [pd.DataFrame(part, columns=NAMES) for part, _ in pairs(X, y)]
+    prequential(zip(names, np.split(y, 6), strict=True), FeatureScreener("t", k=2), learner)
+    assert set(learner.weights) <= set(NAMES)
+    assert "b" in learner.weights
+
+
+def test_river_dense_and_sparse_rows_say_the_same():
+    X, y = drifting(300, half=300)
+    losses = [
+        prequential(
+            pairs(kind(X), y), FeatureScreener("t", k=3), linear_model.LogisticRegression()
+        )["log_loss"][0]
+        for kind in (np.asarray, sparse.csr_array)
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-12)
+
+
+def test_all_features_without_a_screener():
+    X, y = drifting(400)
+    frame = prequential(pairs(X, y), None, GaussianNB(), every=400)
+    assert frame["n_selected"].tolist() == [6]
+    assert frame["accuracy"][0] > 0.5
+
+
+def test_batches_with_weights_and_times():
+    X, y = drifting(400)
+    weight = np.where(np.arange(400) % 4 == 0, 2.0, 0.0)
+    batches = [
+        Batch.of(X[i : i + 100], y[i : i + 100], sample_weight=weight[i : i + 100], t=range(100))
+        for i in range(0, 400, 100)
+    ]
+
+    class Zero:
+        weights = np.empty(0)
+
+        def partial_fit(self, *_, sample_weight, **__):
+            self.weights = np.append(self.weights, sample_weight)
+
+        def predict(self, X):
+            return np.zeros(X.shape[0], dtype=int)
+
+    screener = FeatureScreener("t", k=2, clock="time", half_life=50, output="mask")
+    learner = Zero()
+    frame = prequential(batches, screener, learner, every=400)
+    assert screener.bank_.now == 99
+    np.testing.assert_array_equal(learner.weights, weight)
+    assert frame["accuracy"][0] == pytest.approx(np.mean(y[100::4] == 0))
+    river = prequential(
+        batches,
+        FeatureScreener("t", k=2, clock="time", half_life=50),
+        linear_model.LogisticRegression(),
+    )
+    assert 0 < river["accuracy"][0] < 1
+
+
+def test_learners_without_probabilities():
+    X, y = drifting(400)
+    screener = FeatureScreener(k=2, output="mask")
+    frame = prequential(pairs(X, y), screener, Perceptron(), every=200)
+    assert frame["log_loss"].isna().all()
+    assert frame["accuracy"].notna().all()
+    river = prequential(pairs(X, y), FeatureScreener(k=2), linear_model.PAClassifier(), every=400)
+    assert river["accuracy"].notna().all()
+
+
+def test_nothing_is_predicted_before_two_classes_have_come():
+    X, y = drifting(500)
+    y[:200] = 0
+    screener = FeatureScreener(k=2, output="mask")
+    frame = prequential(pairs(X, y), screener, GaussianNB(), every=100, classes=[0, 1])
+    assert frame["accuracy"].isna().tolist() == [True, True, True, False, False]
+    assert frame["n_selected"].tolist() == [0, 0, 2, 2, 2]
+    assert frame["rows"].tolist() == [100, 200, 300, 400, 500]
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame), ("pyarrow", pa.Table)]
+)
+def test_frames_of_any_kind(backend, kind):
+    X, y = drifting(300)
+    y[:100] = 0  # an empty selection comes first
+    stream = pairs(X, y)
+    screener = FeatureScreener(k=2, output="mask")
+    frame = prequential(stream, screener, GaussianNB(), every=100, classes=[0, 1], backend=backend)
+    assert isinstance(frame, kind)
+    selected = frame["selected"].to_pylist() if backend == "pyarrow" else list(frame["selected"])
+    assert [len(s) for s in selected] == [0, 2, 2]
+
+
+def test_a_certainty_that_was_wrong_has_a_finite_loss():
+    class Certain(GaussianNB):
+        def predict_proba(self, X):
+            return np.tile([1.0, 0.0], (X.shape[0], 1))
+
+    X, y = drifting(200)
+    frame = prequential(pairs(X, y), None, Certain())
+    share = np.mean(y[100:] == 1)
+    assert frame["log_loss"][0] == pytest.approx(-share * np.log(np.finfo(float).eps))
+
+
+def test_bad_arguments():
+    X, y = drifting(300)
+    screener = FeatureScreener(k=2, output="mask")
+    with pytest.raises(ValueError, match="every must be at least 1, got 0"):
+        prequential([], screener, GaussianNB(), every=0)
+    with pytest.raises(TypeError, match="LogisticRegression cannot learn from a stream"):
+        prequential([], screener, LogisticRegression())
+    with pytest.raises(ValueError, match="needs output=\"mask\", and has 'select'"):
+        prequential([], FeatureScreener(), GaussianNB())
+    with pytest.raises(NotFittedError):
+        prequential(pairs(X, y), screener, GaussianNB(), update_screener=False)
+    late = y.copy()
+    late[250:] = 7
+    with pytest.raises(ValueError, match=r"labels \[7\] came after the first batch: pass classes="):
+        prequential(pairs(X, late), screener, GaussianNB())
+    fitted = FeatureScreener(k=2).fit(X, y)  # it may select where it does not move
+    frame = prequential(pairs(X, y), fitted, GaussianNB(), update_screener=False)
+    assert frame["n_selected"][0] == 2
