@@ -23,7 +23,7 @@ def to_text(data: Mapping[str, Any], *, top: int = 20) -> str:
         facts.append(f"{data['n_eff']:,.0f} effective rows")
     if data["classes"]:
         facts.append(f"{len(data['classes'])} classes")
-    lines = [_printable(data["title"]), ", ".join(facts), "", *_ranking(data, top)]
+    lines = [printable(data["title"]), ", ".join(facts), "", *_ranking(data, top)]
     if data["certificate"]:
         lines += ["", _certificate(data)]
     if data["history"]:
@@ -37,7 +37,7 @@ def _ranking(data: Mapping[str, Any], top: int) -> list[str]:
     pvalues = data["pvalues"][score]
     rows = [["rank", "feature", score, *(["p-value"] if pvalues else []), *others]]
     for i, name in enumerate(data["names"][:top]):
-        row = [str(data["ranks"][score][i]), _printable(name), f"{data['scores'][score][i]:.4g}"]
+        row = [str(data["ranks"][score][i]), printable(name), f"{data['scores'][score][i]:.4g}"]
         row += [f"{pvalues[i]:.2g}"] if pvalues else []
         rows.append(row + [f"#{data['ranks'][key][i]}" for key in others])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -64,12 +64,12 @@ def _changes(history: Mapping[str, Any], last: int = 10) -> list[str]:
         f"{history['k']}, stability {history['stability']['all']:.3f}"
     )
     return [title] + [
-        f"  {event['position']:>15,.10g}  {event['kind']:<7}  {_printable(event['name'])} "
+        f"  {event['position']:>15,.10g}  {event['kind']:<7}  {printable(event['name'])} "
         f"(rank {event['rank']:,})"
         for event in history["events"][-last:]
     ]
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Names are hostile: a control code must not reach the terminal, nor a line break the table."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

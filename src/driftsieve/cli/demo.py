@@ -1,0 +1,38 @@
+"""``driftsieve demo``: a small drifting stream, screened before your eyes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from driftsieve import atomic
+from driftsieve import demo as stream
+from driftsieve.report.text import printable
+
+
+def demo(
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv", help="Write the rows to a file instead, to try screen on."
+        ),
+    ] = None,
+) -> None:
+    """Screen a small stream whose relevant features change half way."""
+    if save is None:
+        stream.main()
+        return
+    with atomic.replacing(save) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([*stream.FEATURES, "state"])
+        for X, y in stream.drifting_stream():
+            writer.writerows(
+                [*row, label] for row, label in zip(X.round(4).tolist(), y, strict=True)
+            )
+        text.detach()
+    print(printable(f"Written: {save}"))

@@ -1,0 +1,107 @@
+"""``driftsieve inspect``: what a state file holds."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from driftsieve.bank import Bank
+from driftsieve.checkpoint import Place
+from driftsieve.cli import show
+from driftsieve.cli.options import Json
+from driftsieve.cli.ranking import certificate
+from driftsieve.cli.state import read_state
+from driftsieve.history import ScoreHistory
+from driftsieve.report import to_json
+from driftsieve.report.text import printable
+
+_SETTINGS = ("epsilon", "half_life", "alpha", "clock", "missing", "moments", "quantiles")
+_N_CLASSES = 20  # shown to people
+
+
+def inspect(
+    path: Annotated[Path, typer.Argument(metavar="BANK", help="A state, bank or history.")],
+    json: Json = False,
+) -> None:
+    """Tell what is in a bank: rows, classes, features, settings, bytes, certificate."""
+    state = read_state(path)
+    content: dict[str, Any] = {"file": str(path), "file_bytes": path.stat().st_size}
+    if state.bank is not None:
+        content |= _bank(state.bank)
+    if state.place is not None:
+        content |= {"input": _place(state.place)}
+    if state.history is not None:
+        content |= {"history": _history(state.history)}
+    if json:
+        print(to_json(content, indent=1))
+    else:
+        _print(content)
+
+
+def _bank(bank: Bank) -> dict[str, Any]:
+    return {
+        **show.facts(bank, certificate(bank)),
+        "named_features": bank.feature_names is not None,
+        "memory_bytes": bank.nbytes,
+        "now": bank.now,
+        "settings": {name: getattr(bank, name) for name in _SETTINGS},
+    }
+
+
+def _place(place: Place) -> dict[str, Any]:
+    files = None if place.files is None else [file._asdict() for file in place.files]
+    return {
+        "rows_read": place.position,
+        "rows_left_out": place.rows_skipped,
+        "reasons": list(place.reasons),
+        "files": files,
+        "settings": place.settings,
+    }
+
+
+def _history(history: ScoreHistory) -> dict[str, Any]:
+    return {
+        "score": history.score,
+        "k": history.k,
+        "records": len(history),
+        "positions": [history.positions[0], history.positions[-1]] if len(history) else [],
+        "events": history.n_events,
+        "stability": history.stability() if len(history) else math.nan,
+    }
+
+
+def _print(content: dict[str, Any]) -> None:
+    lines = _lines(content)
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        print(f"{name:<{width}}  {printable(value)}")
+
+
+def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
+    lines = [("file", f"{content['file']} ({content['file_bytes']:,} bytes)")]
+    if "rows" in content:
+        classes = [f"{c['label']} ({c['weight']:.6g})" for c in content["classes"][:_N_CLASSES]]
+        more = ["…"] if len(content["classes"]) > _N_CLASSES else []
+        error, names = content["rank_error"], content["named_features"]
+        lines += [
+            ("rows", f"{content['rows']:,}"),
+            ("features", f"{content['features']:,}" + ("" if names else ", without names")),
+            ("classes (weight)", ", ".join(classes + more)),
+            ("in memory", f"{content['memory_bytes']:,} bytes"),
+            ("largest rank error", f"{error['largest']:.3g} of the weight"),
+            ("exact features", f"{error['exact_features']:,}"),
+            ("settings", ", ".join(f"{k}={v}" for k, v in content["settings"].items())),
+        ]
+    if place := content.get("input"):
+        lines.append(("read", f"{place['rows_read']:,} rows, {place['rows_left_out']:,} left out"))
+        for file in place["files"] or [{"name": "a pipe", "size": 0, "n_bytes": 0}]:
+            lines.append(
+                ("from", f"{file['name']} ({file['n_bytes']:,} of {file['size']:,} bytes)")
+            )
+    if past := content.get("history"):
+        facts = f"{past['records']} records of {past['score']}, {past['events']:,} changes of the"
+        lines.append(("history", f"{facts} best {past['k']}, stability {past['stability']:.3f}"))
+    return lines

@@ -1,0 +1,103 @@
+"""Keeping the state of a run: when, where, and how to go on from it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from driftsieve import atomic
+from driftsieve.checkpoint import Checkpoint
+from driftsieve.cli.errors import CommandError, say
+from driftsieve.cli.run import Run
+
+_EVERY = re.compile(r"(\d[\d_]*)\s*([smh]?)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """A number of rows, or of seconds."""
+
+    rows: int | None = None
+    seconds: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Every:
+        """Read the argument of ``--checkpoint-every``.
+
+        >>> Every.parse("100000"), Every.parse("5m")
+        (Every(rows=100000, seconds=None), Every(rows=None, seconds=300))
+        """
+        found = _EVERY.fullmatch(text.strip())
+        if found is None or not int(found[1]):
+            raise CommandError(
+                f"--checkpoint-every takes rows (100000) or a time (30s), got {text!r}"
+            )
+        number, unit = int(found[1]), found[2]
+        return cls(seconds=number * _SECONDS[unit]) if unit else cls(rows=number)
+
+
+class Keeper:
+    """Writes the checkpoints of a run to ``path``, if there is one."""
+
+    def __init__(self, run: Run, path: Path | None, every: Every | None) -> None:
+        self.path = path
+        self._run = run
+        self._every = every or Every()
+        self._rows = run.bank.n_rows  # as of the last checkpoint
+        self._moment = time.monotonic()
+
+    def after_batch(self) -> None:
+        """Write a checkpoint if it is time to."""
+        rows, every = self._run.bank.n_rows, self._every
+        by_rows = every.rows is not None and rows // every.rows > self._rows // every.rows
+        waited = time.monotonic() - self._moment
+        if by_rows or (every.seconds is not None and waited >= every.seconds):
+            self.save()
+
+    def save(self) -> None:
+        if self.path is not None:
+            self._run.checkpoint().save(self.path)
+            self._rows, self._moment = self._run.bank.n_rows, time.monotonic()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there are rows that are not in the file."""
+        return self.path is not None and self._run.bank.n_rows > self._rows
+
+    def how_to_go_on(self, arguments: Sequence[str]) -> str:
+        """What to say to somebody who stopped the run, given the arguments of the command."""
+        rows = f"{self._run.bank.n_rows:,} rows"
+        if self.path is None:
+            return f"Stopped after {rows}; nothing is kept without --state."
+        if not self.path.exists():
+            return f"Stopped before the first batch; nothing is kept in {self.path} yet."
+        more = [a for a in arguments if a not in ("--force", "--resume")] + ["--resume"]
+        if self._run.batches.total_bytes is None and "--accept-changed-input" not in more:
+            more.append("--accept-changed-input")  # a pipe cannot be checked
+        again = shlex.join(["driftsieve", *more])
+        return f"Stopped after {rows}, which are in {self.path}. To go on: {again}"
+
+
+def opened(path: Path, *, resume: bool, force: bool, n_threads: int | None) -> Checkpoint | None:
+    """The checkpoint to go on from, None to begin; nothing is ever lost without ``force``."""
+    atomic.check(path)
+    if not path.exists():
+        if resume:
+            say(f"{path} is not there yet: starting at the first row")
+    elif resume:
+        atomic.remove_stale(path)
+        try:
+            return Checkpoint.load(path, n_threads=n_threads)
+        except ValueError as error:
+            raise CommandError(f"{path} cannot be resumed: {error}") from error
+    elif not force:
+        raise CommandError(
+            f"{path} exists: pass --resume to go on from it, or --force to start anew"
+        )
+    atomic.remove_stale(path)
+    return None

@@ -1,0 +1,57 @@
+"""``driftsieve merge``: banks that saw different rows of one stream as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from driftsieve import atomic
+from driftsieve.bank import Bank
+from driftsieve.cli import show
+from driftsieve.cli.errors import CommandError
+from driftsieve.cli.options import Json
+from driftsieve.cli.ranking import certificate
+from driftsieve.cli.state import read_bank
+from driftsieve.report import to_json
+from driftsieve.report.text import printable
+
+
+def merge(
+    banks: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="BANK", help="Files of screen --state or merge, in the order of their rows."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The bank to write.")],
+    json: Json = False,
+) -> None:
+    """Merge banks that saw different rows of the same stream.
+
+    With the clocks sample and batch the rows of each file come after those of the files before it;
+    with the clock time the order does not matter. The settings of the banks must be the same.
+    """
+    atomic.check(output)
+    merged = read_bank(banks[0])
+    for path in banks[1:]:
+        bank = read_bank(path)
+        try:
+            merged.merge(bank, start=_start(merged))
+        except ValueError as error:
+            raise CommandError(f"{path} does not merge with {banks[0]}: {error}") from error
+    data = merged.to_bytes()
+    with atomic.replacing(output) as file:
+        file.write(data)
+    quality = certificate(merged)
+    if json:
+        print(to_json({**show.facts(merged, quality), "output": str(output)}, indent=1))
+    else:
+        print(show.summary(merged, quality))
+        print(printable(f"Written: {output}"))
+
+
+def _start(bank: Bank) -> float | None:
+    """The tick at which rows that come after those of the bank begin."""
+    return None if bank.clock == "time" or bank.now is None else bank.now + 1

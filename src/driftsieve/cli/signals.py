@@ -1,0 +1,57 @@
+"""Ctrl-C and SIGTERM as an exception that never comes in the middle of what must be whole."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Self
+
+
+class Stop(KeyboardInterrupt):
+    """Somebody wants the run to stop."""
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__(signal_number)
+        self.code = 128 + signal_number
+
+
+class Signals:
+    """While it is entered, SIGINT and SIGTERM raise ``Stop``: at once, or at the end of ``whole``.
+
+    At once is needed where the run waits for input that may never come. An update of the bank or
+    a checkpoint, on the other hand, is finished first, however often the signal comes.
+    """
+
+    def __init__(self) -> None:
+        self._is_whole = False
+        self._pending: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():  # others cannot have handlers
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """A stretch that no signal interrupts."""
+        self._is_whole = True
+        try:
+            yield
+        finally:
+            self._is_whole = False
+        if self._pending is not None:
+            raise Stop(self._pending)
+
+    def _handle(self, number: int, _: FrameType | None) -> None:
+        self._pending = number
+        if not self._is_whole:
+            raise Stop(number)

@@ -1,0 +1,57 @@
+"""Runs commands in forked children: loaded once, a process for each, killed when asked to.
+
+Each line of standard input is JSON, {"arguments": [...], "kill": null or [file, n, seconds]}: kill
+the child so many seconds after the file was replaced for the n-th time. The answer is a line with
+the exit code; negative, it is the signal that ended the child.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+# All that a command may load, before the first fork (pyarrow looks for pandas when it is used).
+import pandas as pd  # noqa: F401
+import pyarrow.csv
+import pyarrow.parquet  # noqa: F401
+
+from driftsieve import cli
+from driftsieve.cli import app  # noqa: F401
+
+
+def inode(path: str) -> int:
+    try:
+        return Path(path).stat().st_ino
+    except FileNotFoundError:
+        return 0
+
+
+def kill(child: int, path: str, n: int, seconds: float) -> None:
+    last = inode(path)
+    while n and os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        now = inode(path)
+        n -= now != last
+        last = now
+        time.sleep(0.0005)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)  # if it has ended it is still there: nobody has waited for it
+
+
+def serve() -> None:
+    for line in sys.stdin:
+        order = json.loads(line)
+        child = os.fork()
+        if not child:
+            quiet = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(quiet, stream)
+            os._exit(cli.main(order["arguments"]))
+        if order["kill"]:
+            kill(child, *order["kill"])
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,199 @@
+"""Bad input gives one line that names the file, exit code 2, and leaves every output alone."""
+
+import errno
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from driftsieve import atomic
+from driftsieve.checkpoint import Checkpoint
+
+GOOD = "a,b,y\n1,2,0\n3,4,1\n5,6,0\n"
+
+
+def truncated_gz(path: Path) -> None:
+    rows = "".join(f"{i},{i * i % 1009},{i % 2}\n" for i in range(3000))
+    path.write_bytes(gzip.compress(b"a,b,y\n" + rows.encode())[:-200])
+
+
+def huge_line(path: Path) -> None:
+    with path.open("wb") as file:
+        file.write(GOOD.encode())
+        for _ in range(100):
+            file.write(b"1," * (1 << 19))
+
+
+CASES = {
+    "missing": ("nowhere.csv", None, "nowhere.csv: no such file"),
+    "no match": ("day*.csv", None, "day*.csv: no file matches"),
+    "empty": ("a.csv", b"", "a.csv: the file is empty"),
+    "header alone": ("a.csv", b"a,b,y\n", "a.csv: the file has no rows"),
+    "directory": ("a.csv", lambda path: path.mkdir(), "a.csv: is a directory"),
+    "unknown suffix": ("a.data", GOOD.encode(), "a.data: its name does not tell the format"),
+    "gz in csv": ("a.csv", gzip.compress(GOOD.encode()), "a.csv: is a gzip file"),
+    "csv in gz": ("a.csv.gz", GOOD.encode(), "a.csv.gz, line 1: cannot be read: Not a gzipped"),
+    "csv in parquet": ("a.parquet", GOOD.encode(), "a.parquet: cannot be read"),
+    "csv in arrow": ("a.arrow", GOOD.encode(), "a.arrow: cannot be read"),
+    "csv in jsonl": ("a.jsonl", GOOD.encode(), "a.jsonl, line 1: not valid JSON"),
+    "csv in svm": ("a.svm", GOOD.encode(), "a.svm"),
+    "binary": ("a.csv", bytes(range(256)), "a.csv: is a binary file"),
+    "truncated gz": ("a.csv.gz", truncated_gz, "a.csv.gz, line "),
+    "too many columns": ("a.csv", b"a,b,y\n1,2,0\n1,2,3,1\n", "a.csv, line 3: 4 columns"),
+    "no such label": ("a.csv", b"a,b,c\n1,2,0\n", "a.csv: no column 'y'"),
+    "constant label": ("a.csv", b"a,b,y\n1,2,0\n3,4,0\n", "a.csv: the label is 0 in all 2 rows"),
+    "no features": ("a.csv", b"y\n1\n0\n", "a.csv: there is no feature"),
+    "mixed types": ("a.csv", b"a,b,y\n1,2,0\n1,two,1\n", "a.csv, line 3: column 'b' holds numbers"),
+    "invalid UTF-8": ("a.csv", b"a,b,y\n1,\xff\xfe,0\n", "a.csv, line 2: not valid UTF-8"),
+    "100 MB line": ("a.csv", huge_line, "a.csv, line 5: the line is longer than"),
+    "text labels in svm": ("a.svm", b"ham 1:2\nspam 1:3\n", "a.svm, line 1"),
+    "infinity": ("a.csv", b"a,b,y\n1,inf,0\n", "a.csv, line 2: Input X contains infinity"),
+    "continuous label": ("a.csv", b"a,b,y\n1,2,0.5\n", "a.csv, line 2: Unknown label type"),
+}
+
+
+def make(path: Path, content) -> None:
+    if callable(content):
+        content(path)
+    elif content is not None:
+        path.write_bytes(content)
+
+
+def listing(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_line_exit_code_2_and_no_output(case, call, folder):
+    name, content, message = CASES[case]
+    make(folder / name, content)
+    before = listing(folder)
+    target = [] if ".svm" in name else ["--target", "y"]
+    outputs = ["--out", "r.csv", "--report", "r.html", "--state", "s.dsv"]
+    code, out, err = call("screen", name, *target, *outputs)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"driftsieve: {message}")
+    assert err.endswith("\n")
+    assert err.count("\n") == 1
+    assert len(err) < 600
+    assert listing(folder) == before
+
+
+def test_a_process_of_its_own_ends_the_same_way(spawn, folder):
+    name, content, message = CASES["too many columns"]
+    make(folder / name, content)
+    code, out, err = spawn("screen", name, "--target", "y", "--out", "r.csv")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"driftsieve: {message}")
+    assert err.count("\n") == 1
+
+
+def test_outputs_of_an_earlier_run_are_left_as_they_were(call, folder):
+    (folder / "a.csv").write_text("a,y\n1,0\nx,1\n")
+    for name in ("r.csv", "r.html"):
+        (folder / name).write_text("old")
+    assert call("screen", "a.csv", "--target", "y", "--out", "r.csv", "--report", "r.html")[0] == 2
+    assert {(folder / name).read_text() for name in ("r.csv", "r.html")} == {"old"}
+
+
+def test_rows_before_a_bad_one_are_kept_where_there_is_a_state(call, folder):
+    rows = [f"{i},{i % 2}" for i in range(100)]
+    (folder / "a.csv").write_text("\n".join(["a,y", *rows, "x,1", *rows]) + "\n")
+    arguments = ["screen", "a.csv", "--target", "y", "--batch-size", 30, "--state", "s.dsv"]
+    code, _, err = call(*arguments)
+    assert code == 2
+    assert err.startswith("driftsieve: a.csv, line 102: column 'a' holds numbers")
+    assert err.endswith("; the 90 rows before are in s.dsv: --resume\n")
+    assert Checkpoint.load("s.dsv").place.position == 90
+    code, out, err = call(*arguments, "--resume", "--on-error", "skip")
+    assert code == 0
+    assert "200 rows" in out
+    assert "Left out 1 row " in err
+    resumed = Path("s.dsv").read_bytes()
+    assert call(*arguments, "--force", "--on-error", "skip").code == 0
+    assert Path("s.dsv").read_bytes() == resumed
+
+
+def test_labels_that_change_their_kind_name_the_rows(call, folder):
+    rows = [f'{{"a": {i}, "y": {"true" if i % 2 else "false"}}}' for i in range(10)]
+    rows += [f'{{"a": {i}, "y": {i % 2}}}' for i in range(10)]
+    (folder / "a.jsonl").write_text("\n".join(rows))
+    code, _, err = call("screen", "a.jsonl", "--target", "y", "--batch-size", 10)
+    assert code == 2
+    assert err.startswith("driftsieve: a.jsonl, rows 11 to 20: Labels have been booleans so far")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--epsilon", "2"], "epsilon must be between 0 and 0.5"),
+        (["--half-life", "-1"], "half_life must be greater than 0"),
+        (["--half-life", "9", "--alpha", ".5"], "Give alpha or half_life, not both"),
+        (["--bins", "1"], "--bins"),
+        (["--batch-size", "0"], "--batch-size"),
+        (["--top", "many"], "--top"),
+        (["--score", "magic"], "--score"),
+        (["--format", "xml"], "format must be one of auto, svmlight"),
+        (["--out", "r.xlsx"], "--out r.xlsx: the name must end in one of .csv, .json, .parquet"),
+        (["--out", "no/r.csv"], "no/r.csv: there is no directory"),
+        (["--report", "r.pdf"], "--report r.pdf: the name must end in one of .html"),
+        (["--state", "."], ".: is not a file"),
+        (["--resume"], "need --state"),
+        (["--checkpoint-every", "10"], "need --state"),
+        (["--state", "s.dsv", "--checkpoint-every", "often"], "takes rows (100000) or a time"),
+        (["--state", "s.dsv", "--checkpoint-every", "0"], "takes rows (100000) or a time"),
+        (["--state", "s.dsv", "--resume", "--force"], "give one of them"),
+        (["--no-such-option"], "No such option"),
+    ],
+)
+def test_bad_arguments_are_told_before_any_work(arguments, message, call, stream, folder):
+    code, out, err = call("screen", stream, "--target", "kind", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert listing(folder) == {"stream.csv"}
+
+
+@pytest.mark.parametrize("command", ["inspect", "report", "merge"])
+def test_files_that_hold_no_state(command, call, stream, folder):
+    more = {"inspect": [], "report": ["-o", "r.html"], "merge": ["-o", "c.dsv"]}[command]
+    (folder / "empty.dsv").touch()
+    for name, message in [
+        ("nowhere.dsv", "nowhere.dsv: No such file or directory"),
+        (".", ".: Is a directory"),
+        (stream.name, "stream.csv: These bytes are not a Driftsieve bank"),
+        ("empty.dsv", "empty.dsv: These bytes are not a Driftsieve bank"),
+    ]:
+        code, out, err = call(command, name, *more)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"driftsieve: {message}")
+        assert err.count("\n") == 1
+    assert listing(folder) == {"stream.csv", "empty.dsv"}
+
+
+def test_a_full_disk_is_not_the_fault_of_the_input(call, stream, folder, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(atomic.os, "fsync", full)
+    code, out, err = call("screen", stream, "--target", "kind", "--out", "r.csv")
+    assert (code, out, err) == (1, "", "driftsieve: No space left on device\n")
+    assert listing(folder) == {"stream.csv"}
+
+
+def test_an_error_of_our_own_is_one_line_too(call, stream, monkeypatch):
+    monkeypatch.setattr("driftsieve.cli.screen.Run", lambda *_, **__: {}["oops"])
+    code, out, err = call("screen", stream, "--target", "kind")
+    assert (code, out) == (1, "")
+    assert "internal error" in err
+    assert err.count("\n") == 1
+    monkeypatch.setenv("DRIFTSIEVE_DEBUG", "1")
+    assert "Traceback" in call("screen", stream, "--target", "kind").err
+
+
+def test_pyarrow_missing_is_told_before_any_work(call, stream, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    code, _, err = call("screen", stream, "--target", "kind", "--out", "r.parquet")
+    assert code == 2
+    assert 'pip install "driftsieve[files]"' in err

@@ -1,0 +1,160 @@
+"""Ctrl-C and SIGTERM: a checkpoint, a line that says how to go on, and the exit code."""
+
+import importlib
+import os
+import shlex
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from driftsieve.checkpoint import Checkpoint
+from driftsieve.cli.signals import Signals, Stop
+
+from .helpers import DRIFTSIEVE
+
+
+def wait_for(condition) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    pytest.fail("it did not come to that within a minute")
+
+
+def stopped(arguments: list[str], text: str, number: int) -> tuple[int, str]:
+    """Feed the text, send the signal once the command waits for more; exit code and last words."""
+    process = subprocess.Popen(
+        [DRIFTSIEVE, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None
+    process.stdin.write(text.encode())
+    process.stdin.flush()
+    wait_for(lambda: Path("s.dsv").exists() and Checkpoint.load("s.dsv").place.position == 500)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert out == b""
+    return process.returncode, err.decode()
+
+
+def results() -> tuple[bytes, bytes, bytes]:
+    """The bank, the history and the ranking file of a run that came to its end."""
+    checkpoint = Checkpoint.load("s.dsv")
+    assert checkpoint.history is not None
+    return checkpoint.bank.to_bytes(), checkpoint.history.to_bytes(), Path("r.csv").read_bytes()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_writes_a_checkpoint_and_says_how_to_go_on(
+    number, code, call, stream, monkeypatch
+):
+    part = "".join(stream.read_text().splitlines(keepends=True)[:560])  # inside the sixth batch
+    options = ["--target", "kind", "--half-life", "100", "--batch-size", "100", "--out", "r.csv"]
+    options += ["--history-every", "100", "--state", "s.dsv", "--checkpoint-every", "100"]
+    found, err = stopped(["screen", "-", "--format", "csv", *options], part, number)
+    assert found == code
+    assert err.count("\n") == 1
+    assert err.startswith("Stopped after 500 rows, which are in s.dsv. To go on: driftsieve ")
+    assert not Path("r.csv").exists()
+
+    go_on = shlex.split(err.partition("To go on: driftsieve ")[2])
+    with stream.open() as text, monkeypatch.context() as patch:
+        patch.setattr("sys.stdin", text)
+        assert call(*go_on).code == 0
+    resumed = results()
+    assert call("screen", stream, *options, "--force").code == 0
+    assert resumed == results()
+
+
+class Interrupting:
+    """Calls a function as it is called, and sends this process SIGINT at the n-th time."""
+
+    def __init__(self, function, n: int) -> None:
+        self.function, self.left = function, n
+
+    def __call__(self, *args, **kwargs):
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+        return self.function(*args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("where", "rows"),
+    [
+        ("driftsieve.bank.Bank.update_batch", 300),  # the batch in hand is finished
+        ("driftsieve.sources.csv.text.chunked", 0),  # waiting for input: at once
+        ("driftsieve.history.ScoreHistory.record", 300),
+        ("driftsieve.checkpoint.Checkpoint.save", 300),
+    ],
+)
+def test_wherever_it_comes_the_checkpoint_is_whole(where, rows, call, stream, monkeypatch):
+    arguments = ["screen", stream, "--target", "kind", "--batch-size", 100, "--state", "s.dsv"]
+    arguments += ["--history-every", 100, "--checkpoint-every", 100, "--out", "r.csv"]
+    assert call(*arguments).code == 0
+    expected = {name: Path(name).read_bytes() for name in ("s.dsv", "r.csv")}
+    for name in expected:
+        Path(name).unlink()
+
+    module, _, name = where.rpartition(".")
+    function = Interrupting(_resolve(where), 1 if rows == 0 else 3)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{module}.{name}", lambda *a, **k: function(*a, **k))
+        code, out, err = call(*arguments)
+    assert (code, out) == (130, "")
+    if rows:
+        assert err.startswith(f"Stopped after {rows} rows, which are in s.dsv. To go on: ")
+        assert Checkpoint.load("s.dsv").bank.n_rows == rows
+    else:
+        assert err == "Stopped before the first batch; nothing is kept in s.dsv yet.\n"
+    assert call(*arguments, "--resume").code == 0
+    assert expected == {name: Path(name).read_bytes() for name in expected}
+
+
+def _resolve(where: str):
+    parts = where.split(".")
+    for i in range(len(parts) - 1, 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:i]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[i:]:
+            found = getattr(found, part)
+        return found
+    raise AssertionError(where)
+
+
+def test_without_a_state_it_says_that_nothing_is_kept(call, stream, monkeypatch):
+    function = Interrupting(_resolve("driftsieve.bank.Bank.update_batch"), 2)
+    monkeypatch.setattr("driftsieve.bank.Bank.update_batch", lambda *a: function(*a))
+    code, out, err = call("screen", stream, "--target", "kind", "--batch-size", 100)
+    assert (code, out) == (130, "")
+    assert err == "Stopped after 200 rows; nothing is kept without --state.\n"
+
+
+def test_signals_wait_for_the_end_of_what_is_whole():
+    done = []
+    before = signal.getsignal(signal.SIGTERM)
+    with Signals() as signals:
+        with pytest.raises(Stop) as stop, signals.whole():  # noqa: PT012
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGTERM)
+            done.append("all of it")
+        assert stop.value.code == 143
+    assert done == ["all of it"]
+    assert signal.getsignal(signal.SIGTERM) is before
+    with Signals(), pytest.raises(Stop):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_in_other_commands_ends_quietly(call, folder, monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("driftsieve.cli.inspect.read_state", interrupted)
+    code, out, err = call("inspect", folder / "s.dsv")
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err

@@ -1,0 +1,103 @@
+"""Checkpoints come back as they were, and nothing else passes for one."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftsieve import Bank, codec
+from driftsieve.checkpoint import Checkpoint, Place
+from driftsieve.fingerprint import Seen
+from driftsieve.history import ScoreHistory
+
+SETTINGS = {"target": "y", "half_life": 100.0, "drop": ["id"], "header": "auto"}
+
+
+def rows(seed: int, n: int = 500) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    return X, (X[:, 1] + rng.normal(size=n) > 0).astype(int)
+
+
+@pytest.fixture
+def checkpoint() -> Checkpoint:
+    bank = Bank(half_life=100).update(*rows(0))
+    history = ScoreHistory(k=1, every=100)
+    history.record(500, bank.freeze())
+    place = Place(500, 2, ("mail.csv, line 3: no",), [Seen("mail.csv", 9, 7, "ab")], SETTINGS)
+    return Checkpoint(bank, place, history)
+
+
+def test_all_of_it_comes_back(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    checkpoint.save(tmp_path / "bank.dsv")
+    again = Checkpoint.load(tmp_path / "bank.dsv")
+    assert again.place == checkpoint.place
+    assert again.bank.to_bytes() == checkpoint.bank.to_bytes()
+    assert again.history is not None
+    assert again.history.to_bytes() == checkpoint.history.to_bytes()  # type: ignore[union-attr]
+    assert again.to_bytes() == checkpoint.to_bytes()
+
+
+def test_history_and_files_may_be_absent(checkpoint: Checkpoint) -> None:
+    again = Checkpoint.from_bytes(Checkpoint(checkpoint.bank, Place()).to_bytes())
+    assert again.history is None
+    assert again.place == Place()
+
+
+def test_a_bank_that_comes_back_goes_on_to_the_same_bits(checkpoint: Checkpoint) -> None:
+    again = Checkpoint.from_bytes(checkpoint.to_bytes())
+    for seed in (1, 2, 3):
+        again.bank.update(*rows(seed))
+        checkpoint.bank.update(*rows(seed))
+    assert again.bank.to_bytes() == checkpoint.bank.to_bytes()
+
+
+def test_any_byte_changed_or_missing_is_noticed(checkpoint: Checkpoint) -> None:
+    data = checkpoint.to_bytes()
+    for at in {*range(200), *range(0, len(data), 997), len(data) - 1}:
+        with pytest.raises(ValueError):
+            Checkpoint.from_bytes(data[:at])
+        with pytest.raises(ValueError):
+            Checkpoint.from_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
+
+
+def broken(key: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda header: header.update({key: value})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        broken("position", -1),
+        broken("position", True),
+        broken("position", 1.5),
+        broken("rows_skipped", None),
+        broken("reasons", "no"),
+        broken("reasons", [1]),
+        broken("files", {}),
+        broken("files", [["mail.csv", 9, 7]]),
+        broken("files", [["mail.csv", 9, "7", "ab"]]),
+        broken("settings", []),
+        broken("bank_bytes", 10**12),
+        broken("bank_bytes", -1),
+        broken("bank_bytes", None),
+        broken("bank_bytes", 100),
+        lambda header: header.clear(),
+    ],
+)
+def test_a_header_that_cannot_be_is_refused(
+    change: Callable[[dict[str, Any]], None], checkpoint: Checkpoint
+) -> None:
+    header, payload = codec.unpack(checkpoint.to_bytes(), "checkpoint")
+    change(header)
+    json.dumps(header)  # the checksum is right, the content is not
+    with pytest.raises(ValueError):
+        Checkpoint.from_bytes(codec.pack(header, payload))
+
+
+def test_a_bank_is_no_checkpoint(checkpoint: Checkpoint) -> None:
+    with pytest.raises(ValueError, match="hold a 'bank', not a Driftsieve checkpoint"):
+        Checkpoint.from_bytes(checkpoint.bank.to_bytes())

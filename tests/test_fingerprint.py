@@ -1,0 +1,71 @@
+from pathlib import Path
+
+import pytest
+
+from driftsieve.fingerprint import Fingerprint
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / "a", tmp_path / "b", tmp_path / "c"]
+    for path in paths:
+        path.write_bytes(path.name.encode() * 100)
+    return paths
+
+
+def fingerprint(paths: list[Path], **options: bool) -> Fingerprint:
+    return Fingerprint([str(path) for path in paths], **options)
+
+
+def test_each_file_is_seen_as_far_as_it_was_read(files: list[Path]) -> None:
+    seen = fingerprint(files).up_to(130)
+    assert seen is not None
+    assert [(file.size, file.n_bytes) for file in seen] == [(100, 100), (100, 30), (100, 0)]
+    whole = fingerprint(files, sequential=False).up_to(130)
+    assert whole is not None
+    assert [file.n_bytes for file in whole] == [100, 100, 0]
+
+
+def test_looking_often_gives_the_same_as_looking_once(files: list[Path]) -> None:
+    often = fingerprint(files)
+    for n_bytes in (0, 1, 99, 100, 101, 250):
+        last = often.up_to(n_bytes)
+    assert last == fingerprint(files).up_to(250)
+
+
+@pytest.mark.parametrize(("at", "refused"), [(0, True), (29, True), (30, False), (99, False)])
+def test_a_change_of_what_was_read_is_told(files: list[Path], at: int, refused: bool) -> None:
+    seen = fingerprint(files).up_to(130)
+    data = bytearray(files[1].read_bytes())
+    data[at] ^= 1
+    files[1].write_bytes(data)
+    difference = fingerprint(files).difference(seen)
+    assert difference == (f"the beginning of {files[1]} is not what it was" if refused else None)
+
+
+def test_a_change_of_size_is_told_read_or_not(files: list[Path]) -> None:
+    seen = fingerprint(files).up_to(130)
+    files[2].write_bytes(b"c" * 1001)
+    assert fingerprint(files).difference(seen) == f"{files[2]} had 100 bytes and has 1,001"
+    assert fingerprint(files[:2]).difference(seen) == "there were 3 files, and now there are 2"
+
+
+def test_files_may_be_moved(files: list[Path], tmp_path: Path) -> None:
+    seen = fingerprint(files).up_to(130)
+    moved = [path.rename(tmp_path / f"moved_{path.name}") for path in files]
+    assert fingerprint(moved).difference(seen) is None
+
+
+def test_going_on_after_the_comparison_sees_no_less_than_it_did(files: list[Path]) -> None:
+    seen = fingerprint(files).up_to(130)
+    resumed = fingerprint(files)
+    assert resumed.difference(seen) is None
+    assert resumed.up_to(110) == seen  # a reader may have been a little ahead before
+    assert resumed.up_to(300) == fingerprint(files).up_to(300)
+
+
+def test_a_pipe_has_no_fingerprint(files: list[Path]) -> None:
+    with_pipe = Fingerprint([str(files[0]), "-"])
+    assert with_pipe.up_to(50) is None
+    assert "pipe" in (with_pipe.difference(None) or "")
+    assert "pipe" in (fingerprint(files).difference(None) or "")
