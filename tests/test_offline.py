@@ -82,7 +82,7 @@ def test_sparse_is_dense(rows):
             assert_close(offline.snapshot(matrix, y, sample_weight=w), dense)
 
 
-@given(weighted_rows(st.floats(0.01, 1)), st.sampled_from([0.1, 1 / 3, 7.0, 1e-200, 1e200]))
+@given(weighted_rows(st.floats(0.01, 1)), st.sampled_from([0.1, 1 / 3, 7.0, 1e-200, 1e140]))
 def test_a_common_factor_moves_no_edge(rows, factor):
     X, y, weight = rows
     snap = offline.snapshot(X, y, sample_weight=weight)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import operator
-import os
+from contextlib import nullcontext
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -15,9 +15,15 @@ from scipy import sparse
 from driftsieve import codec
 from driftsieve._core import Bank as CoreBank
 from driftsieve._core import Clock
+from driftsieve.bank_header import Header
 from driftsieve.batch import Batch, Missing, check_finite
+from driftsieve.exclusive import Exclusive
+from driftsieve.growth import Meter, of_merge
 from driftsieve.labels import Labels
+from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
+from driftsieve.settings import half_life_of, thread_count
 from driftsieve.snapshot import Snapshot
+from driftsieve.united import Columns, united
 
 ClockName = Literal["sample", "batch", "time"]
 
@@ -50,6 +56,14 @@ class Bank:
         NaN is an error, or such a row does not count for that feature. Infinity is always an error.
     n_threads : int, optional
         Threads to use; all cores that this process may use by default.
+    max_features, max_classes : int
+        How many there may be: 10 million and 1,000 by default.
+    max_bytes : float, optional
+        What ``nbytes`` may come to; a quarter of the memory this process may use by default.
+    on_limit : {"error", "ignore_new"}
+        Rows that would go beyond a limit are refused, all of a batch; or columns beyond it and
+        rows of new classes are left out and counted in ``ignored``. Newcomers may fill half of
+        ``max_bytes``: the rest is for what is known, whose rows are refused when it is full.
 
     Examples
     --------
@@ -70,6 +84,10 @@ class Bank:
         clock: ClockName = "sample",
         missing: Missing = "error",
         n_threads: int | None = None,
+        max_features: int = MAX_FEATURES,
+        max_classes: int = MAX_CLASSES,
+        max_bytes: float | None = None,
+        on_limit: OnLimit = "error",
     ) -> None:
         if not 0 < epsilon < 0.5:
             raise ValueError(f"epsilon must be between 0 and 0.5 (both excluded), got {epsilon}.")
@@ -80,17 +98,23 @@ class Bank:
         if missing not in ("error", "ignore"):
             raise ValueError(f'missing must be "error" or "ignore", got {missing!r}.')
         self.n_threads = n_threads
-        self._threads = _thread_count(n_threads)
-        self._labels = Labels()
-        self._names: tuple[str, ...] | None = None
+        self._threads = thread_count(n_threads)
+        limits = Limits(max_features, max_classes, max_bytes, on_limit)
+        self._know(Header(Labels(), None, limits, 0, 0))
         self._core = CoreBank(
             epsilon,
             moments,
             quantiles,
             missing == "ignore",
             Clock[clock],
-            _half_life(alpha, half_life),
+            half_life_of(alpha, half_life),
         )
+
+    def _know(self, header: Header) -> None:
+        self._labels, self._names, self._limits = header[:3]
+        self._ignored_rows, self._ignored_features = header[3:]
+        self._meter = Meter()
+        self._alone = Exclusive()
 
     epsilon = property(lambda self: cast("float", self._core.epsilon))
     moments = property(lambda self: cast("bool", self._core.moments))
@@ -98,6 +122,11 @@ class Bank:
     clock = property(lambda self: cast("ClockName", self._core.clock.name))
     missing = property(lambda self: "ignore" if self._core.ignore_missing else "error")
     n_features = property(lambda self: cast("int", self._core.n_features))
+
+    max_features = property(lambda self: cast("int", self._limits.max_features))
+    max_classes = property(lambda self: cast("int", self._limits.max_classes))
+    max_bytes = property(lambda self: cast("float", self._limits.bytes))
+    on_limit = property(lambda self: cast("OnLimit", self._limits.on_limit))
 
     @property
     def half_life(self) -> float:
@@ -122,6 +151,14 @@ class Bank:
         return sum(rows for _, _, rows in self._core.totals())
 
     @property
+    def ignored(self) -> dict[str, int]:
+        """What ``on_limit="ignore_new"`` left out: rows, and columns of the widest batch.
+
+        ``n_rows`` and the rows ignored are all the rows that were given.
+        """
+        return {"rows": self._ignored_rows, "features": self._ignored_features}
+
+    @property
     def now(self) -> float | None:
         """The latest clock reading; None before any row."""
         return self._core.now if math.isfinite(self._core.now) else None
@@ -129,7 +166,8 @@ class Bank:
     @property
     def nbytes(self) -> int:
         """Bytes the state takes in memory."""
-        return self._core.nbytes
+        with self._alone:
+            return self._core.nbytes
 
     def __repr__(self) -> str:
         return (
@@ -149,13 +187,16 @@ class Bank:
 
         Bad input raises an error and leaves the bank as it was.
         """
-        return self._take(Batch.of(X, y, sample_weight=sample_weight, t=t, missing=self.missing))
+        batch = Batch.of(X, y, sample_weight=sample_weight, t=t, missing=self.missing)
+        with self._alone:
+            return self._take(batch)
 
     def update_batch(self, batch: Batch) -> Bank:
         """Take in a batch, such as ``as_batches`` gives."""
         if self.missing == "error":  # the batch may have been made with missing="ignore"
             check_finite(batch.X, batch.feature_names, allow_nan=False)
-        return self._take(batch)
+        with self._alone:
+            return self._take(batch)
 
     def _take(self, batch: Batch) -> Bank:
         if self.clock == "time":
@@ -164,7 +205,8 @@ class Bank:
         elif batch.t is not None:
             raise ValueError(f't is used with clock="time" only; this bank has {self.clock!r}.')
         self._check_width(batch)
-        classes, labels = self._labels.encode(batch.y)
+        width = batch.n_features
+        batch, classes, labels, n_ignored = self._within_limits(batch)
         rows = (classes, batch.sample_weight, batch.t, len(labels), self._threads)
         X = batch.X
         if isinstance(X, np.ndarray):
@@ -172,20 +214,44 @@ class Bank:
         else:
             self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows)
         self._labels = labels
+        self._ignored_rows += n_ignored
+        self._ignored_features = max(self._ignored_features, width - self.n_features)
         if batch.feature_names is not None and (
             self._names is None or len(batch.feature_names) > len(self._names)
         ):
             self._names = batch.feature_names
         return self
 
+    def _within_limits(self, batch: Batch) -> tuple[Batch, NDArray[np.uint32], Labels, int]:
+        """What may be taken of the batch, class numbers, all labels, and how many rows are left."""
+        limits, core = self._limits, self._core
+        classes, labels = self._labels.encode(batch.y)
+        if (batch.n_features, len(labels)) == self._meter.free:
+            return batch, classes, labels, 0
+        if not limits.ignores_new:
+            limits.check_features(batch.n_features)
+            limits.check_classes(len(labels))
+            if not self._meter.has_room(core, batch, len(labels), limits.bytes):
+                raise limits.too_large(core.nbytes, self._meter.needed)
+            return batch, classes, labels, 0
+        newcomers = (limits.max_features, limits.max_classes)
+        known = (core.n_features, len(self._labels)) if core.ticks else newcomers
+        for (width, n_classes), most in ((newcomers, limits.bytes / 2), (known, limits.bytes)):
+            kept = classes < n_classes
+            part, labels = batch.part(kept, width), labels.first(n_classes)
+            if self._meter.has_room(core, part, len(labels), most):
+                return part, classes[kept], labels, batch.n_rows - part.n_rows
+        raise limits.too_large(core.nbytes, self._meter.needed)
+
     def _check_width(self, batch: Batch) -> None:
         """Sparse rows may be narrower (what is absent is 0) or wider (columns are added)."""
         fresh = self.n_features == 0 and not self._core.ticks
         free = sparse.issparse(batch.X) and self._core.is_sparse
-        if not fresh and not free and batch.n_features != self.n_features:
+        expected = self.n_features + self._ignored_features
+        if not fresh and not free and batch.n_features != expected:
             raise ValueError(
                 f"X has {batch.n_features} features, but this bank is expecting "
-                f"{self.n_features} features as input."
+                f"{expected} features as input."
             )
         if batch.feature_names is None or fresh:
             return
@@ -202,7 +268,8 @@ class Bank:
 
         Classes and feature names are united; a feature that one of the banks never had was 0 there.
         With ``clock="time"`` nothing more is needed. With the other clocks and fading, ``start``
-        is the tick at which the rows of ``other`` begin.
+        is the tick at which the rows of ``other`` begin. What would go beyond a limit of this
+        bank is refused, whatever ``on_limit``: a part of a bank cannot be left out.
         """
         if not isinstance(other, Bank):
             raise TypeError(f"merge takes a Bank, got {type(other).__name__}.")
@@ -214,13 +281,26 @@ class Bank:
                     f"{theirs!r} in the other bank."
                 )
         start = self._start(start)
-        names, target, n_features = self._united_features(other)
-        class_map, labels = self._labels.union(other._labels)
-        self._core.merge(
-            other._core, class_map, target, len(labels), n_features, start, self._threads
-        )
-        self._labels, self._names = labels, names
+        with self._alone, nullcontext() if other is self else other._alone:
+            names, target, n_features = united(self._columns, other._columns)
+            class_map, labels = self._labels.union(other._labels)
+            self._limits.check_features(n_features)
+            self._limits.check_classes(len(labels))
+            needed = of_merge(self._core, other._core, n_features, len(labels))
+            if needed > self._limits.bytes:
+                raise self._limits.too_large(self._core.nbytes, needed)
+            self._core.merge(
+                other._core, class_map, target, len(labels), n_features, start, self._threads
+            )
+            self._labels, self._names = labels, names
+            self._ignored_rows += other._ignored_rows
+            self._ignored_features = max(self._ignored_features, other._ignored_features)
+            self._meter = Meter()
         return self
+
+    @property
+    def _columns(self) -> Columns:
+        return Columns(self._names, self.n_features, self._core.is_sparse)
 
     def _start(self, start: float | None) -> float:
         if self.clock == "time":
@@ -238,30 +318,6 @@ class Bank:
             raise ValueError(f"start must be a tick, 0 or later, got {start}.")
         return float(start)
 
-    def _united_features(
-        self, other: Bank
-    ) -> tuple[tuple[str, ...] | None, NDArray[np.uint64], int]:
-        ours, theirs = self._names, other._names
-        if not self.n_features or not other.n_features or (ours is None and theirs is None):
-            width = max(self.n_features, other.n_features)
-            # a dense bank has as many columns as it has; a sparse one may have met fewer
-            if any(
-                bank.n_features not in (0, width) and not bank._core.is_sparse
-                for bank in (self, other)
-            ):
-                raise ValueError(
-                    f"The banks have {self.n_features} and {other.n_features} features and no "
-                    "names to match them by."
-                )
-            return ours or theirs, np.arange(other.n_features, dtype=np.uint64), width
-        if ours is None or theirs is None:
-            raise ValueError("One of the banks has feature names and the other has none.")
-        place = {name: j for j, name in enumerate(ours)}
-        for name in theirs:
-            place.setdefault(name, len(place))
-        target = np.array([place[name] for name in theirs], dtype=np.uint64)
-        return tuple(place), target, len(place)
-
     def freeze(self, n_bins: int = 5, features: slice | None = None) -> Snapshot:
         """What the bank knows now, as immutable arrays; the bank is not changed.
 
@@ -269,12 +325,15 @@ class Bank:
         """
         if operator.index(n_bins) < 2:
             raise ValueError(f"n_bins must be a whole number of at least 2, got {n_bins!r}.")
-        begin, p = self._range(features)
+        with self._alone:
+            return self._freeze(int(n_bins), *self._range(features))
+
+    def _freeze(self, n_bins: int, begin: int, p: int) -> Snapshot:
         classes, place = self._labels.sorted()
         totals = np.array(self._core.totals(), dtype=np.float64).reshape(-1, 3)[np.argsort(place)]
         class_weight, squared = totals[:, 0].copy(), totals[:, 1]
         weight, mean, var, bin_weights, edges, rank_error = self._core.freeze(
-            begin, p, int(n_bins), place, self._threads
+            begin, p, n_bins, place, self._threads
         )
         return Snapshot(
             classes=classes,
@@ -299,12 +358,13 @@ class Bank:
 
         Banks too wide for one machine are cut, and the cuts merged with those of other banks.
         """
-        begin, p = self._range(features)
         part = Bank.__new__(Bank)
         part.n_threads, part._threads = self.n_threads, self._threads
-        part._core = self._core.cut(begin, p)
-        part._labels = self._labels
-        part._names = None if self._names is None else self._names[begin : begin + p]
+        with self._alone:
+            begin, p = self._range(features)
+            part._core = self._core.cut(begin, p)
+            names = None if self._names is None else self._names[begin : begin + p]
+            part._know(Header(self._labels, names, self._limits, self._ignored_rows, 0))
         return part
 
     def _range(self, features: slice | None) -> tuple[int, int]:
@@ -315,13 +375,10 @@ class Bank:
 
     def to_bytes(self) -> bytes:
         """The whole state; ``from_bytes`` gives an equal bank back."""
-        header = {
-            "kind": "bank",
-            "label_kind": self._labels.kind,
-            "labels": self._labels.values,
-            "feature_names": self._names,
-        }
-        return codec.pack(header, self._core.to_bytes())
+        with self._alone:
+            ignored = self._ignored_rows, self._ignored_features
+            header = Header(self._labels, self._names, self._limits, *ignored)
+            return codec.pack(header.stored(), self._core.to_bytes())
 
     @classmethod
     def from_bytes(cls, data: bytes, *, n_threads: int | None = None) -> Bank:
@@ -329,9 +386,9 @@ class Bank:
         header, payload = codec.unpack(data, "bank")
         core = CoreBank.from_bytes(payload)
         bank = cls.__new__(cls)
-        bank.n_threads, bank._threads = n_threads, _thread_count(n_threads)
+        bank.n_threads, bank._threads = n_threads, thread_count(n_threads)
         bank._core = core
-        bank._labels, bank._names = _names_of(header, core.n_classes, core.n_features)
+        bank._know(Header.restored(header, core.n_classes, core.n_features))
         return bank
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -343,46 +400,6 @@ class Bank:
 
 def _restore(data: bytes, n_threads: int | None) -> Bank:
     return Bank.from_bytes(data, n_threads=n_threads)
-
-
-def _names_of(
-    header: dict[str, Any], n_classes: int, n_features: int
-) -> tuple[Labels, tuple[str, ...] | None]:
-    values, kind, names = (header.get(key) for key in ("labels", "label_kind", "feature_names"))
-    kinds = {"booleans": bool, "integers": int, "strings": str}
-    sound = isinstance(values, list) and len(values) == n_classes == len(set(map(repr, values)))
-    if isinstance(values, list) and n_classes:
-        sound = sound and kind in kinds and all(type(value) is kinds[kind] for value in values)
-    if isinstance(names, list):
-        sound = sound and all(isinstance(name, str) for name in names)
-        sound = sound and len(names) == n_features == len(set(names))
-    else:
-        sound = sound and names is None
-    if not sound:
-        raise ValueError("These bytes are malformed: labels or names do not fit the bank.")
-    return Labels(values, kind), None if names is None else tuple(names)
-
-
-def _half_life(alpha: float, half_life: float | None) -> float:
-    if half_life is not None:
-        if alpha != 1.0:
-            raise ValueError(
-                f"Give alpha or half_life, not both: alpha is {alpha} and half_life {half_life}."
-            )
-        if not half_life > 0:
-            raise ValueError(f"half_life must be greater than 0, got {half_life}.")
-        return float(half_life)
-    if not 0 < alpha <= 1:
-        raise ValueError(f"alpha must be greater than 0 and at most 1, got {alpha}.")
-    return math.inf if alpha == 1 else -1.0 / math.log2(alpha)
-
-
-def _thread_count(n_threads: int | None) -> int:
-    if n_threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    if n_threads < 1:
-        raise ValueError(f"n_threads must be at least 1, got {n_threads}.")
-    return int(n_threads)
 
 
 def _effective(weight: Any, squared: Any) -> Any:

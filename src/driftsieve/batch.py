@@ -38,7 +38,8 @@ class Batch:
     ``X`` is 2-D, float32 or float64, without infinities, and without NaN unless it was made with
     ``missing="ignore"``. A dense float matrix is the caller's own memory, whatever its strides; a
     sparse one is CSR with sorted indices and duplicates summed. ``y`` holds integers, booleans or
-    strings. Weights are finite and at least 0, clock readings are finite. Zero rows are fine.
+    strings. Weights are between 0 and 1e140, clock readings are finite. Zero rows are
+    fine.
 
     >>> batch = Batch.of([[1.0, 2.0], [3.0, 4.0]], ["ham", "spam"])
     >>> batch.n_rows, batch.n_features
@@ -62,6 +63,16 @@ class Batch:
     @property
     def n_features(self) -> int:
         return int(self.X.shape[1])
+
+    def part(self, rows: NDArray[np.bool_], n_features: int) -> Batch:
+        """These rows, and the first ``n_features`` columns; the same arrays if that is all."""
+        X, y, weight, t, names = (getattr(self, name) for name in self.__slots__)
+        if not rows.all():
+            X, y = X[rows], y[rows]
+            weight, t = (None if column is None else column[rows] for column in (weight, t))
+        if n_features < self.n_features:
+            X, names = X[:, :n_features], None if names is None else names[:n_features]
+        return Batch(X, y, weight, t, names)
 
     @classmethod
     def of(
@@ -99,9 +110,8 @@ class Batch:
                     "Found input variables with inconsistent numbers of samples: "
                     f"X has {n_rows} rows, {what} has {len(column)}."
                 )
-        if weight is not None and (weight < 0).any():
-            row = int(np.argmax(weight < 0))
-            raise RowError(f"sample_weight must not be negative, got {float(weight[row])}", row)
+        if weight is not None:
+            _check_weight(weight)
         return cls(matrix, labels, weight, clock, names)
 
 
@@ -220,6 +230,19 @@ def _column(values: ArrayLike, what: str) -> NDArray[np.float64]:
         row = int(bad.argmax())
         raise RowError(f"{what} must be finite, got {float(column[row])}", row)
     return column
+
+
+def _check_weight(weight: NDArray[np.float64]) -> None:
+    if (weight < 0).any():
+        row = int(np.argmax(weight < 0))
+        raise RowError(f"sample_weight must not be negative, got {float(weight[row])}", row)
+    if (weight > 1e140).any():  # sums of squares must stay within the range of double
+        row = int(np.argmax(weight > 1e140))
+        raise RowError(
+            f"sample_weight must be at most 1e140, got {float(weight[row])}",
+            row,
+            ": divide all weights by the same number.",
+        )
 
 
 def _labels(y: Any) -> NDArray[Any]:

@@ -46,6 +46,10 @@ class Labels:
         """Numbers for the labels of ``other``, and the labels there are with them."""
         return self.encode(other.array()) if other.values else (np.empty(0, np.uint32), self)
 
+    def first(self, n: int) -> Labels:
+        """The first ``n`` of them, by number."""
+        return self if n >= len(self) else Labels(self.values[:n], self.kind if n else None)
+
     def array(self) -> NDArray[Any]:
         """The labels by number."""
         return np.array(self.values, dtype=None if self.values else np.int64)

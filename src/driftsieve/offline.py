@@ -113,12 +113,14 @@ def _columns(
 
 def _moments(value: Floats, weight: Floats) -> tuple[float, float, float]:
     """Weight, mean and population variance; about a pivot, so that equal values have their own
-    value as mean and variance exactly 0.
+    value as mean and variance exactly 0. The heaviest one (the zeros of a sparse column), so that
+    a mean close to it keeps its digits.
     """
     if not value.size:
         return 0.0, 0.0, 0.0
     total = weight.sum()
-    mean = value[0] + (weight * (value - value[0])).sum() / total
+    pivot = value[weight.argmax()]
+    mean = pivot + (weight * (value - pivot)).sum() / total
     return total, mean, (weight * (value - mean) ** 2).sum() / total
 
 

@@ -98,7 +98,10 @@ def _groups(snap: Snapshot) -> list[_Group]:
     assert snap.mean is not None
     assert snap.var is not None
     weight = _unfaded(snap.weight, snap)
-    mean, var = np.where(weight > 0, snap.mean, 0.0), np.where(weight > 0, snap.var, 0.0)
+    # A mean that has left the range of double tells nothing: the spread has done so long before.
+    known = np.isfinite(snap.mean) & ~np.isnan(snap.var)
+    mean = np.where((weight > 0) & known, snap.mean, 0.0)
+    var = np.where(weight > 0, np.where(known, snap.var, np.inf), 0.0)
     groups = zip(weight, _class_sizes(snap), mean, var, strict=True)
     return [_Group(*group) for group in groups]
 
@@ -136,7 +139,7 @@ def _one_against_rest(snap: Snapshot) -> Iterator[tuple[_Group, _Group]]:
 def _same(low: Floats, high: Floats, var: Floats) -> NDArray[np.bool_]:
     """Whether the means from low to high agree to rounding."""
     largest = np.maximum(np.abs(low), np.abs(high))
-    same: NDArray[np.bool_] = high - low <= _EPS * (4 * largest + 64 * np.sqrt(var))
+    same: NDArray[np.bool_] = high - low <= 4 * _EPS * largest + 64 * _EPS * np.sqrt(var)
     return same
 
 
@@ -333,7 +336,9 @@ def gini_index(snap: Snapshot) -> Floats:
     """Smallest weighted Gini impurity over a split at one of the K - 1 edges and no split.
     Lower is better.
     """
-    table = _table(snap)
+    # Exact, and products of weights then stay within the range of double.
+    unit = np.ldexp(1.0, -np.frexp(snap.W)[1])
+    table = _table(snap) * unit
     left = table.cumsum(axis=0)
     right = table[::-1].cumsum(axis=0)[::-1]
     impurity = _impurity(left[-1])
@@ -342,7 +347,7 @@ def gini_index(snap: Snapshot) -> Floats:
         impurity = np.minimum(impurity, split.min(axis=0))
     total = left[-1].sum(axis=0)
     two_classes = (left[-1] > 0).sum(axis=0) > 1
-    prior = _impurity(snap.class_weight[:, None]) / snap.W
+    prior = _impurity(snap.class_weight[:, None] * unit) / (snap.W * unit)
     return np.where(two_classes, _ratio(impurity, total), prior)
 
 

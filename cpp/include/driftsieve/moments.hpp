@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 #include "driftsieve/kernels.hpp"
@@ -30,7 +31,9 @@ struct Moments {
         }
         const double total = weight + other.weight;
         const double delta = other.mean - mean;
-        mean += delta * (other.weight / total);
+        // from the heavier side: a few values among many zeros then keep all their digits
+        mean = other.weight > weight ? other.mean - delta * (weight / total)
+                                     : mean + delta * (other.weight / total);
         m2 += other.m2 + delta * delta * (weight * (other.weight / total));
         weight = total;
     }
@@ -66,7 +69,9 @@ struct Moments {
     static Moments from_sums(double weight, double sum, double squares, double shift) {
         if (weight == 0.0) return {};
         const double delta = sum / weight;
-        return {weight, shift + delta, std::max(0.0, squares - sum * delta)};
+        // a spread beyond the range of double is infinite; inf - inf would pass for none at all
+        const double m2 = std::isinf(squares) ? squares : std::max(0.0, squares - sum * delta);
+        return {weight, shift + delta, m2};
     }
 };
 

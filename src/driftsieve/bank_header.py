@@ -1,0 +1,69 @@
+"""The header of a stored bank: labels, names, limits and what was left out, as JSON holds them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from driftsieve.labels import Labels
+from driftsieve.limits import Limits
+
+_KINDS = {"booleans": bool, "integers": int, "strings": str}
+
+
+class Header(NamedTuple):
+    """What a bank knows that its core does not."""
+
+    labels: Labels
+    names: tuple[str, ...] | None
+    limits: Limits
+    ignored_rows: int
+    ignored_features: int
+
+    def stored(self) -> dict[str, Any]:
+        """What is usual is not written down."""
+        header: dict[str, Any] = {
+            "kind": "bank",
+            "label_kind": self.labels.kind,
+            "labels": self.labels.values,
+            "feature_names": self.names,
+        }
+        if limits := self.limits.stored():
+            header["limits"] = limits
+        if self.ignored_rows or self.ignored_features:
+            header["ignored"] = [self.ignored_rows, self.ignored_features]
+        return header
+
+    @classmethod
+    def restored(cls, header: dict[str, Any], n_classes: int, n_features: int) -> Header:
+        """What ``stored`` gave; ValueError if it does not fit a bank of that size."""
+        labels, names = _labels(header, n_classes), header.get("feature_names")
+        if names is not None:
+            sound = isinstance(names, list) and all(isinstance(name, str) for name in names)
+            _require(sound and len(names) == n_features == len(set(names)), "names")
+            names = tuple(names)
+        ignored = header.get("ignored", [0, 0])
+        _require(
+            isinstance(ignored, list)
+            and len(ignored) == 2
+            and all(type(count) is int and count >= 0 for count in ignored),
+            "counts",
+        )
+        try:
+            limits = Limits.restored(header.get("limits", {}))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"These bytes are malformed: {error}") from error
+        return cls(labels, names, limits, *ignored)
+
+
+def _labels(header: dict[str, Any], n_classes: int) -> Labels:
+    values, kind = header.get("labels"), header.get("label_kind")
+    sound = isinstance(values, list) and len(values) == n_classes == len(set(map(repr, values)))
+    if isinstance(values, list) and n_classes:
+        sound = sound and kind in _KINDS and all(type(v) is _KINDS[kind] for v in values)
+    _require(sound, "labels")
+    return Labels(values, kind)
+
+
+def _require(sound: bool, what: str) -> None:
+    if not sound:
+        raise ValueError(f"These bytes are malformed: the {what} do not fit the bank.")

@@ -1,0 +1,30 @@
+"""Settings of a bank as callers give them."""
+
+from __future__ import annotations
+
+import math
+import os
+
+
+def half_life_of(alpha: float, half_life: float | None) -> float:
+    """The half-life, infinite where nothing fades; ValueError unless at most one is given."""
+    if half_life is not None:
+        if alpha != 1.0:
+            raise ValueError(
+                f"Give alpha or half_life, not both: alpha is {alpha} and half_life {half_life}."
+            )
+        if not half_life > 0:
+            raise ValueError(f"half_life must be greater than 0, got {half_life}.")
+        return float(half_life)
+    if not 0 < alpha <= 1:
+        raise ValueError(f"alpha must be greater than 0 and at most 1, got {alpha}.")
+    return math.inf if alpha == 1 else -1.0 / math.log2(alpha)
+
+
+def thread_count(n_threads: int | None) -> int:
+    """As many as wanted, or as there are cores for this process."""
+    if n_threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    if n_threads < 1:
+        raise ValueError(f"n_threads must be at least 1, got {n_threads}.")
+    return int(n_threads)

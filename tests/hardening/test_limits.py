@@ -1,0 +1,193 @@
+"""Limits: a clear error before memory is gone, or newcomers left out and counted."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import driftsieve as ds
+from driftsieve.growth import Meter
+from driftsieve.limits import LimitError, Limits, default_bytes
+
+RNG = np.random.default_rng(8)
+
+
+def csr(n_rows, width, per_row, rng=RNG):
+    columns = rng.integers(0, width, n_rows * per_row)
+    rows = np.repeat(np.arange(n_rows), per_row)
+    return sparse.csr_array((rng.normal(size=len(rows)), (rows, columns)), shape=(n_rows, width))
+
+
+def test_one_column_too_many_is_an_error_that_changes_nothing():
+    bank = ds.Bank(max_features=5).update(csr(20, 5, 2), np.arange(20) % 2)
+    before = bank.to_bytes()
+    with pytest.raises(LimitError, match=r"6 features, but max_features is 5\. Raise max_features"):
+        bank.update(csr(3, 6, 2), [0, 1, 0])
+    assert bank.to_bytes() == before
+
+
+def test_one_class_too_many_is_an_error_that_changes_nothing():
+    bank = ds.Bank(max_classes=3).update(np.eye(3), ["a", "b", "c"])
+    before = bank.to_bytes()
+    with pytest.raises(LimitError, match="4 classes, but max_classes is 3"):
+        bank.update(np.eye(3), ["a", "d", "c"])
+    assert bank.to_bytes() == before
+
+
+def test_an_index_of_two_billion_is_refused_by_default():
+    """One line of an svmlight file could otherwise ask for eight gigabytes."""
+    wide = sparse.csr_array(([1.0], ([0], [2_000_000_000])), shape=(1, 2_000_000_001))
+    bank = ds.Bank()
+    with pytest.raises(LimitError, match="max_features is 10,000,000"):
+        bank.update(wide, [1])
+    assert bank.n_rows == bank.n_features == 0
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 100])
+def test_new_classes_are_left_out_and_counted(batch_size):
+    X, y = RNG.normal(size=(100, 3)), np.arange(100) % 25
+    bank = ds.Bank(max_classes=10, on_limit="ignore_new")
+    for i in range(0, 100, batch_size):
+        bank.update(X[i : i + batch_size], y[i : i + batch_size])
+        assert bank.n_rows + bank.ignored["rows"] == min(100, i + batch_size)
+    assert bank.classes.tolist() == list(range(10))
+    only = ds.Bank(max_classes=10, on_limit="ignore_new").update(X[y < 10], y[y < 10])
+    np.testing.assert_array_equal(bank.freeze().bin_weights, only.freeze().bin_weights)
+    assert bank.ignored == {"rows": 60, "features": 0}
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_columns_beyond_the_limit_are_left_out_and_counted(convert):
+    X, y = RNG.normal(size=(50, 8)), np.arange(50) % 2
+    bank = ds.Bank(max_features=5, on_limit="ignore_new")
+    bank.update(convert(X[:20]), y[:20]).update(convert(X[20:]), y[20:])
+    whole = ds.Bank().update(convert(X[:, :5]), y)
+    assert bank.n_features == 5
+    assert bank.ignored == {"rows": 0, "features": 3}
+    np.testing.assert_array_equal(bank.freeze().mean, whole.freeze().mean)
+    with pytest.raises(ValueError, match="4 features, but this bank is expecting 8"):
+        ds.Bank(max_features=5, on_limit="ignore_new").update(X, y).update(X[:, :4], y)
+
+
+def test_what_was_left_out_is_stored_and_merged():
+    X, y = RNG.normal(size=(30, 4)), np.arange(30) % 3
+    banks = [ds.Bank(max_features=3, max_classes=2, on_limit="ignore_new") for _ in range(2)]
+    for bank in banks:
+        bank.update(X, y)
+    again = ds.Bank.from_bytes(banks[0].to_bytes())
+    assert again.ignored == {"rows": 10, "features": 1}
+    assert (again.max_features, again.max_classes, again.on_limit) == (3, 2, "ignore_new")
+    merged = again.merge(banks[1])
+    assert merged.n_rows == 40
+    assert merged.ignored == {"rows": 20, "features": 1}
+    assert merged.update(X, y).ignored == {"rows": 30, "features": 1}
+
+
+def test_merging_never_leaves_a_part_out():
+    bank = ds.Bank(max_classes=2, on_limit="ignore_new").update(np.eye(2), [0, 1])
+    before = bank.to_bytes()
+    with pytest.raises(LimitError, match="3 classes"):
+        bank.merge(ds.Bank().update(np.eye(2), [1, 2]))
+    small = ds.Bank(max_bytes=2e6).update(csr(10, 30, 2), np.arange(10) % 2)
+    with pytest.raises(LimitError, match="max_bytes is 2,000,000"):
+        small.merge(ds.Bank().update(csr(3000, 300, 60), np.arange(3000) % 2))
+    assert bank.to_bytes() == before
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 40])
+@pytest.mark.parametrize("epsilon", [0.1, 0.01])
+@pytest.mark.parametrize(
+    "options", [{}, {"half_life": 300}, {"quantiles": False}, {"moments": False}]
+)
+def test_the_state_never_takes_more_than_was_foretold(is_sparse, n_classes, epsilon, options):
+    """What refuses rows before memory is gone must not be less than what they take."""
+    rng = np.random.default_rng([n_classes, is_sparse])
+    bank = ds.Bank(epsilon, **options)
+    since = 0.0  # foretold when it was last measured, five batches ago at most
+    for k in range(25):
+        n = int(rng.choice([1, 3, 100, 1500]))
+        width = 12 + (20 * k if is_sparse else 0)
+        X = csr(n, width, 6, rng) if is_sparse else rng.normal(size=(n, width))
+        weight = rng.random(n) if k > 18 else None
+        batch = ds.Batch.of(X, rng.integers(0, min(n_classes, 2 + k), n), sample_weight=weight)
+        n_labels = len(np.union1d(bank.classes, batch.y))
+        meter = Meter()
+        assert not meter.has_room(bank._core, batch, n_labels, 0.0)
+        if k % 5 == 0:
+            since = meter.used
+        since += meter.needed - meter.used
+        bank.update_batch(batch)
+        assert bank.nbytes <= meter.needed
+        assert bank.nbytes <= (since if weight is None else 1.5 * since)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_max_bytes_holds_and_is_put_to_use(is_sparse):
+    """Rows are refused before the state is too large, but not while it is small."""
+    bank = ds.Bank(0.001, max_bytes=40e6)
+
+    def fill():
+        for _ in range(2000):
+            y = RNG.integers(0, 3, 500)
+            bank.update(csr(500, 2000, 8) if is_sparse else RNG.normal(size=(500, 400)), y)
+            assert bank.nbytes <= 40e6
+
+    with pytest.raises(LimitError, match="max_bytes is 40,000,000"):
+        fill()
+    assert bank.nbytes > 40e6 / 8
+
+
+def test_a_stream_of_ever_new_features_goes_on_within_its_limit():
+    bank = ds.Bank(max_bytes=40e6, on_limit="ignore_new", half_life=1000)
+    n_rows, width = 0, 1000
+    for _ in range(300):
+        y = RNG.integers(0, 2, 200)
+        X = csr(200, 1000, 5)
+        X = sparse.csr_array((X.data, X.indices + width - 1000, X.indptr), shape=(200, width))
+        bank.update(X, y)
+        width += 1000
+        n_rows += 200
+        assert bank.n_rows + bank.ignored["rows"] == n_rows
+        assert bank.nbytes <= 40e6
+    assert bank.ignored["features"] == width - 1000 - bank.n_features > 0
+    assert bank.n_features > 10_000
+
+
+def test_a_stream_of_ever_new_labels_goes_on_within_its_limit():
+    bank = ds.Bank(on_limit="ignore_new")
+    for k in range(30):
+        bank.update(RNG.normal(size=(1000, 4)), [f"user {1000 * k + i}" for i in range(1000)])
+    assert len(bank.classes) == bank.max_classes == 1000
+    assert bank.n_rows + bank.ignored["rows"] == 30_000
+    assert bank.ignored["rows"] == 29_000
+
+
+def test_the_batch_clock_ticks_for_batches_left_out():
+    bank = ds.Bank(max_classes=2, on_limit="ignore_new", clock="batch", half_life=1)
+    bank.update(np.eye(2), [0, 1]).update(np.eye(2), [2, 3]).update(np.eye(2)[:1], [0])
+    assert bank.now == 2.0
+    assert bank.freeze().class_weight.tolist() == [1.25, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"max_features": 0}, ValueError, "max_features must be at least 1"),
+        ({"max_classes": 2.5}, TypeError, "max_classes must be a number"),
+        ({"max_bytes": math.nan}, ValueError, "max_bytes must be at least 1"),
+        ({"on_limit": "evict"}, ValueError, "on_limit must be"),
+    ],
+)
+def test_limits_are_checked(arguments, error, message):
+    with pytest.raises(error, match=message):
+        ds.Bank(**arguments)
+
+
+def test_limits_are_stored_only_where_they_are_not_the_default():
+    assert ds.Bank().max_bytes == default_bytes() > 0
+    assert Limits().stored() == {}
+    limits = Limits(max_bytes=math.inf, max_classes=7)
+    assert Limits.restored(limits.stored()) == limits
+    assert ds.Bank.from_bytes(ds.Bank(max_bytes=math.inf).to_bytes()).max_bytes == math.inf
