@@ -40,24 +40,34 @@ Kernels::Census census_weights(const double* cells, std::size_t n, double most) 
     return census_of(cells, n, most);
 }
 
-// Four cells in a word: multiplying by `ones` leaves their running sums in the four lanes.
+// Sixteen running sums at once: each step adds the lanes one, two, four and eight places before.
 void sum_below(const std::int16_t* cells, std::size_t n, std::int16_t* below) {
-    constexpr std::uint64_t ones = 0x0001000100010001;
-    std::uint64_t before = 0;
+    using Lanes = std::int16_t __attribute__((vector_size(32)));
+    const Lanes none = {};
+    std::int16_t before = 0;
     std::size_t m = 0;
-    for (; m + 4 <= n; m += 4) {
-        std::uint64_t word;
-        std::memcpy(&word, cells + m, sizeof word);
-        const std::uint64_t running = word * ones;
-        const std::uint64_t lanes = (running << 16) + before * ones;
-        std::memcpy(below + m, &lanes, sizeof lanes);
-        before += running >> 48;
+    for (; m + 16 <= n; m += 16) {
+        Lanes own;
+        std::memcpy(&own, cells + m, sizeof own);
+        Lanes sums = own;
+        // lanes 16 and up are those of `none`
+        sums += __builtin_shufflevector(sums, none, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+                                        13, 14);
+        sums += __builtin_shufflevector(sums, none, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+                                        12, 13);
+        sums += __builtin_shufflevector(sums, none, 16, 16, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+                                        10, 11);
+        sums += __builtin_shufflevector(sums, none, 16, 16, 16, 16, 16, 16, 16, 16, 0, 1, 2, 3, 4,
+                                        5, 6, 7);
+        const Lanes result = sums - own + before;
+        std::memcpy(below + m, &result, sizeof result);
+        before = static_cast<std::int16_t>(before + sums[15]);
     }
     for (; m < n; ++m) {
-        below[m] = static_cast<std::int16_t>(before);
-        before += static_cast<std::uint64_t>(cells[m]);
+        below[m] = before;
+        before = static_cast<std::int16_t>(before + cells[m]);
     }
-    below[n] = static_cast<std::int16_t>(before);
+    below[n] = before;
 }
 
 // Eight at a time, so that only one addition in eight waits for the one before it.

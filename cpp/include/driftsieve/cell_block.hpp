@@ -155,8 +155,10 @@ class CellBlock {
         take(grid_.size() + 1);
         if (crowded) for_each_above(most, take);
         if (taken_cells_.empty()) return true;
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            const std::uint16_t number = taken_[index_[i]];
+        const std::uint16_t* index = index_.data();
+        const std::uint16_t* taken = taken_.data();
+        for (std::size_t i = 0, n = values.size(); i < n; ++i) {
+            const std::uint16_t number = taken[index[i]];
             if (number == 0) [[likely]]
                 continue;
             const Weight w = kUnit ? Weight{1} : static_cast<Weight>(weights[i]);

@@ -65,8 +65,9 @@ class SparseStore {
             if (record[kEpoch] != epoch_) [[unlikely]]
                 rebase(record);
             const bool is_atom = value == record[kAtom];
-            record[kRows] += 1.0;
-            record[kWeights + cls] += is_atom ? weight : 0.0;
+            double* of_class = record + kClasses + 2 * cls;
+            of_class[kWeight] += is_atom ? weight : 0.0;
+            of_class[kRows] += 1.0;
             *log = {slot, cls, value, weight};
             log += !is_atom;
         }
@@ -79,6 +80,7 @@ class SparseStore {
                std::span<const std::uint32_t> class_map, std::size_t n_classes,
                unsigned n_threads) {
         if (other.ledger_.empty()) return;
+        drain(n_threads);
         other.drain(n_threads);
         advance(other.ledger_.epoch, n_threads);
         const double theirs = Fading::rebase_factor(ledger_.epoch - other.ledger_.epoch);
@@ -93,15 +95,17 @@ class SparseStore {
             const std::uint32_t slot = slot_of_column_[column] - 1;
             double* ours = records_.data() + slot * stride_;
             rebase(ours);
-            ours[kRows] += record[kRows];
             const auto push = [&](std::uint32_t cls, double value, double weight) {
                 if (value == ours[kAtom])
-                    ours[kWeights + class_map[cls]] += weight * theirs;
+                    ours[kClasses + 2 * class_map[cls] + kWeight] += weight * theirs;
                 else
                     push_log({slot, class_map[cls], value, weight * theirs});
             };
-            for (std::uint32_t c = 0; c < other.ledger_.totals.size(); ++c)
-                if (record[kWeights + c] != 0.0) push(c, record[kAtom], record[kWeights + c]);
+            for (std::uint32_t c = 0; c < other.ledger_.totals.size(); ++c) {
+                const double* of_class = record + kClasses + 2 * c;
+                ours[kClasses + 2 * class_map[c] + kRows] += of_class[kRows];
+                if (of_class[kWeight] != 0.0) push(c, record[kAtom], of_class[kWeight]);
+            }
             if (record[kRest] == 0.0) continue;
             SparseFeature& rest = other.rests_[static_cast<std::size_t>(record[kRest]) - 1];
             rest.rebase(other.ledger_.epoch, scratch.ours);
@@ -154,7 +158,7 @@ class SparseStore {
         for (std::size_t slot = 0; slot < n_slots(); ++slot) {
             double* record = records_.data() + slot * stride_;
             record[kEpoch] = epoch_;
-            for (std::size_t k = kWeights; k < stride_; ++k) record[k] *= factor;
+            scale(record, factor);
         }
         for (SparseFeature& rest : rests_) {
             rest.epoch = ledger_.epoch;
@@ -183,9 +187,8 @@ class SparseStore {
               const Visit& visit) const {
         Column column;
         Scratch scratch;
-        const double n_rows = static_cast<double>(now.rows());
         for (std::size_t j = lo; j < hi; ++j) {
-            read(j, now, n_rows, log, column, scratch);
+            read(j, now, log, column, scratch);
             visit(j, column);
         }
     }
@@ -212,8 +215,8 @@ class SparseStore {
     // What has come from bytes is believed only after this.
     void check(std::size_t n_features, std::size_t n_classes) const {
         require(slot_of_column_.size() == n_features && ledger_.sound(n_classes));
-        require(stride_ >= kWeights && stride_ - kWeights >= ledger_.totals.size() &&
-                stride_ - kWeights <= 2 * n_classes + 2);
+        require(stride_ >= kClasses && (stride_ - kClasses) / 2 >= ledger_.totals.size() &&
+                (stride_ - kClasses) / 2 <= 2 * n_classes + 2);
         require(records_.size() % stride_ == 0 && records_.size() / stride_ == n_slots());
         std::size_t seen = 0;
         for (const std::uint32_t slot : slot_of_column_) seen += slot != 0;
@@ -223,7 +226,8 @@ class SparseStore {
             require(column_of_slot_[slot] < n_features);
             require(slot_of_column_[column_of_slot_[slot]] == slot + 1);
             const double* record = records_.data() + slot * stride_;
-            require(record[kEpoch] <= epoch_ && record[kEpoch] > -0x1p54 && record[kRows] >= 0.0);
+            require(record[kEpoch] <= epoch_ && record[kEpoch] > -0x1p54);
+            for (std::size_t k = kClasses; k < stride_; ++k) require(record[k] >= 0.0);
             const double rest = record[kRest];
             if (rest == 0.0) continue;
             require(rest >= 1.0 && rest <= static_cast<double>(rests_.size()));
@@ -244,16 +248,18 @@ class SparseStore {
     static constexpr std::size_t kAhead = 8;
 
     // A record is what the row loop needs of a feature, side by side and all doubles: its atom (0:
-    // none yet), the rows with any value but 0 (missing ones included), the epoch of its weights,
-    // its position in rests_ plus 1 (0: the atom is all there is), and the atom's class weights.
-    enum : std::size_t { kAtom, kRows, kEpoch, kRest, kWeights };
+    // none yet), the epoch of its weights, its position in rests_ plus 1 (0: the atom is all there
+    // is), and for each class the weight of the atom and the rows with any value but 0, missing
+    // ones included.
+    static constexpr std::size_t kAtom = 0, kEpoch = 1, kRest = 2, kClasses = 3;
+    static constexpr std::size_t kWeight = 0, kRows = 1;
 
     Config config_;
     Ledger ledger_;
     double epoch_ = 0.0;                         // that of the ledger
     std::vector<std::uint32_t> slot_of_column_;  // plus 1; 0: never seen
     std::vector<std::size_t> column_of_slot_;
-    std::size_t stride_ = kWeights;  // of records_: room for as many classes as there may be
+    std::size_t stride_ = kClasses;  // of records_: room for as many classes as there may be
     std::vector<double> records_;
     std::vector<SparseFeature> rests_;
     std::vector<LoggedValue> log_;  // up to log_end_; the rest is room
@@ -262,6 +268,7 @@ class SparseStore {
     Entries rebase_scratch_;
 
     std::size_t n_slots() const { return column_of_slot_.size(); }
+    std::size_t room_for_classes() const { return (stride_ - kClasses) / 2; }
     std::span<const LoggedValue> log() const { return {log_.data(), log_end_}; }
 
     void push_log(const LoggedValue& item) {
@@ -279,8 +286,8 @@ class SparseStore {
 
     void admit_classes(std::size_t n_classes) {
         if (n_classes > ledger_.totals.size()) ledger_.totals.resize(n_classes);
-        if (kWeights + n_classes <= stride_) return;
-        const std::size_t wider = kWeights + std::max<std::size_t>(2, std::bit_ceil(n_classes));
+        if (kClasses + 2 * n_classes <= stride_) return;
+        const std::size_t wider = kClasses + 2 * std::max<std::size_t>(2, std::bit_ceil(n_classes));
         std::vector<double> records(n_slots() * wider, 0.0);
         for (std::size_t slot = 0; slot < n_slots(); ++slot)
             std::copy_n(records_.begin() + static_cast<std::ptrdiff_t>(slot * stride_), stride_,
@@ -300,9 +307,12 @@ class SparseStore {
 
     // A sparse feature is rebased when it is next touched, never in a pass over all of them.
     void rebase(double* record) const {
-        const double factor = factor_of(record);
-        for (std::size_t k = kWeights; k < stride_; ++k) record[k] *= factor;
+        scale(record, factor_of(record));
         record[kEpoch] = epoch_;
+    }
+
+    void scale(double* record, double factor) const {
+        for (std::size_t k = kClasses + kWeight; k < stride_; k += 2) record[k] *= factor;
     }
 
     double factor_of(const double* record) const {
@@ -350,13 +360,13 @@ class SparseStore {
             Scratch scratch;
             for (std::size_t k = lo; k < hi; ++k) {
                 SparseFeature& rest = *runs[k].rest;
-                for (std::size_t i = runs[k].begin; i < runs[k].end;) {
-                    const std::size_t count =
-                        std::min(runs[k].end - i, most_pending - rest.pending.size());
-                    const auto first = log_.begin() + static_cast<std::ptrdiff_t>(i);
-                    rest.pending.insert(rest.pending.end(), first,
-                                        first + static_cast<std::ptrdiff_t>(count));
-                    i += count;
+                const std::span<const LoggedValue> items(&log_[runs[k].begin], &log_[runs[k].end]);
+                // missing ones first: what may be hidden is a share of the weight without them
+                for (const LoggedValue& item : items)
+                    if (std::isnan(item.value)) rest.state.of(item.cls).missing += item.weight;
+                for (const LoggedValue& item : items) {
+                    if (std::isnan(item.value)) continue;
+                    rest.pending.push_back(item);
                     if (rest.pending.size() == most_pending)
                         rest.fold(ledger_.totals, config_, scratch);
                 }
@@ -372,15 +382,14 @@ class SparseStore {
     }
 
     // One feature, its zeros included.
-    void read(std::size_t j, const Ledger& now, double n_rows, std::span<const LoggedValue> log,
-              Column& column, Scratch& scratch) const {
+    void read(std::size_t j, const Ledger& now, std::span<const LoggedValue> log, Column& column,
+              Scratch& scratch) const {
         const std::size_t n_classes = now.totals.size();
         column.reset(n_classes);
-        double zero_rows = n_rows;
+        const double* record = nullptr;
         if (slot_of_column_[j] != 0) {
             const std::uint32_t slot = slot_of_column_[j] - 1;
-            const double* record = records_.data() + slot * stride_;
-            zero_rows -= record[kRows];
+            record = records_.data() + slot * stride_;
             if (record[kRest] != 0.0) {
                 const SparseFeature& rest = rests_[static_cast<std::size_t>(record[kRest]) - 1];
                 const double factor = Fading::rebase_factor(ledger_.epoch - rest.epoch);
@@ -389,13 +398,17 @@ class SparseStore {
             }
             SparseFeature::add(logged_of(slot, log), 1.0, config_, column, scratch);
             const double factor = factor_of(record);
-            for (std::size_t c = 0; c < std::min(n_classes, stride_ - kWeights); ++c)
-                add_value(column, c, record[kAtom], record[kWeights + c] * factor, scratch);
+            for (std::size_t c = 0; c < std::min(n_classes, room_for_classes()); ++c)
+                add_value(column, c, record[kAtom], record[kClasses + 2 * c + kWeight] * factor,
+                          scratch);
         }
-        // Without this count a feature that is never 0 would keep the rounding error of the
-        // subtraction below as a zero weight.
-        if (zero_rows <= 0.0) return;
         for (std::size_t c = 0; c < n_classes; ++c) {
+            // Without this count a class in which the feature is never 0 would keep the rounding
+            // error of the subtraction below as a zero weight.
+            const double not_zero = record != nullptr && c < room_for_classes()
+                                        ? record[kClasses + 2 * c + kRows]
+                                        : 0.0;
+            if (static_cast<double>(now.totals[c].rows) <= not_zero) continue;
             const double seen = config_.moments ? column.moments[c].weight : column.weight(c);
             add_value(column, c, 0.0,
                       std::max(0.0, now.totals[c].weight - column.missing[c] - seen), scratch);
