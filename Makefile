@@ -13,7 +13,7 @@ CPP := $(wildcard cpp/bind/*.[ch]pp cpp/include/driftsieve/*.hpp)
 CPP_TESTS := $(wildcard cpp/tests/*.[ch]pp)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test cpp-test sanitize stub lint format bench docs dist clean
+.PHONY: help venv build demo test cpp-test sanitize soak stub lint format bench docs dist clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ sanitize: .venv/.built  ## Run the C++ tests under ASan with UBSan, and under TS
 	@for s in address,undefined thread; do \
 	  cmake -S . -B build/san-$$s -G Ninja -DDRIFTSIEVE_TESTS=ON -DDRIFTSIEVE_SANITIZE=$$s >/dev/null && \
 	  cmake --build build/san-$$s && build/san-$$s/driftsieve_tests || exit 1; done
+
+soak: .venv/.built  ## Live through 10^8 faded rows and hold the scores against the offline ones
+	@$(BIN)/python tests/hardening/soak.py
 
 stub: .venv/.built  ## Write the type stub of the extension anew
 	@$(BIN)/python -m nanobind.stubgen -q -m driftsieve._core -o src/driftsieve/_core.pyi

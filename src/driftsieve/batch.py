@@ -138,7 +138,8 @@ def _csr(X: Any) -> sparse.csr_array:
     if not csr.has_canonical_format:
         csr = csr.copy()  # the constructor shares the caller's arrays
         csr.sum_duplicates()
-    csr.data = _as_float(csr.data)
+    csr.data = np.ascontiguousarray(_as_float(csr.data))
+    csr.indices, csr.indptr = map(np.ascontiguousarray, (csr.indices, csr.indptr))
     return csr
 
 
@@ -224,7 +225,7 @@ def _column(values: ArrayLike, what: str) -> NDArray[np.float64]:
         array = array.astype("datetime64[us]").astype(np.int64) / 1e6
         array[missing] = np.nan
     _check_numeric(array.dtype, what)
-    column = array.astype(np.float64, copy=False)
+    column = np.ascontiguousarray(array, dtype=np.float64)
     bad = ~np.isfinite(column)
     if bad.any():
         row = int(bad.argmax())

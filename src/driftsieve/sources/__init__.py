@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from driftsieve.batch import Missing
+from driftsieve.limits import Limits, OnLimit
 from driftsieve.sources.arrays import read_array
 from driftsieve.sources.arrow import ArrowReader
 from driftsieve.sources.base import Options, Part, SourceError
@@ -53,6 +54,8 @@ def as_batches(
     zero_based: bool = False,
     categorical: Sequence[str] = (),
     drop: Sequence[str] = (),
+    max_features: int = 1_000_000,
+    on_limit: OnLimit = "error",
 ) -> Batches:
     """Read any source of labelled rows in batches, never more than a batch or two at a time.
 
@@ -93,6 +96,10 @@ def as_batches(
         Columns that hold categories even though they look like numbers.
     drop
         Columns to leave out.
+    max_features, on_limit
+        How many features text columns and the keys of dicts may make, a million by default, with
+        names of 256 characters on average. One more is a ``SourceError``; with ``"ignore_new"`` its
+        values are left out and counted in ``Batches.values_ignored``.
 
     Examples
     --------
@@ -115,8 +122,19 @@ def as_batches(
         raise TypeError(f"zero_based must be True or False, got {zero_based!r}.")
     if format != "auto" and format not in FORMATS:
         raise ValueError(f"format must be one of auto, {', '.join(FORMATS)}, got {format!r}.")
+    limits = Limits(max_features, on_limit=on_limit)
     options = Options(
-        target, time, weight, batch_size, header, delimiter, zero_based, categorical, drop
+        target,
+        time,
+        weight,
+        batch_size,
+        header,
+        delimiter,
+        zero_based,
+        categorical,
+        drop,
+        limits.max_features,
+        limits.on_limit,
     )
     parts = _file_parts(source, format, options) or [_memory_part(source, options)]
     return Batches(parts, missing=missing, on_error=on_error, skip_rows=skip_rows)

@@ -9,6 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from driftsieve.limits import OnLimit
+
 Column = str | int | None  # a name, or a position from 0 (from the end when negative)
 
 
@@ -41,6 +43,8 @@ class Options:
     zero_based: bool = False
     categorical: Sequence[str] = ()
     drop: Sequence[str] = ()
+    max_features: int = 1_000_000
+    on_limit: OnLimit = "error"
 
 
 class Encoded(NamedTuple):
@@ -51,11 +55,13 @@ class Encoded(NamedTuple):
     weight: NDArray[Any] | None = None
     t: NDArray[Any] | None = None
     names: tuple[str, ...] | None = None
+    values_ignored: int = 0  # in all rows so far
 
     def take(self, rows: NDArray[Any] | slice) -> Encoded:
         weight = None if self.weight is None else self.weight[rows]
         t = None if self.t is None else self.t[rows]
-        return Encoded(self.X[rows], self.y[rows], weight, t, self.names)
+        X, y = self.X[rows], self.y[rows]
+        return Encoded(X, y, weight, t, self.names, self.values_ignored)
 
 
 @dataclass(slots=True)

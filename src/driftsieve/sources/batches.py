@@ -21,7 +21,8 @@ class Batches(Iterator[Batch]):
     ``rows_read`` is the number of rows delivered plus ``rows_skipped``. ``position`` is the
     ``skip_rows`` with which ``as_batches`` goes on right after the last batch delivered.
     ``bytes_read`` of ``total_bytes`` (None where unknown) tells how far along the files it is;
-    ``skip_reasons`` holds the first few rows left out and why.
+    ``skip_reasons`` holds the first few rows left out and why. ``values_ignored`` counts the values
+    of features beyond ``max_features``, which are left out of rows that are delivered.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class Batches(Iterator[Batch]):
     ) -> None:
         self.rows_read = 0
         self.rows_skipped = 0
+        self.values_ignored = 0
         self.skip_reasons: list[str] = []
         self.bytes_read = 0
         sizes = [part.size for part in parts]
@@ -67,6 +69,8 @@ class Batches(Iterator[Batch]):
                     self._resumed += resumed
                     self.rows_read += rows.n_read - resumed
                     self.rows_skipped += len(bad)
+                    if rows.encoded is not None:
+                        self.values_ignored = rows.encoded.values_ignored
                     self.skip_reasons += bad[: N_REASONS - len(self.skip_reasons)]
                     self.bytes_read = bytes_before + rows.bytes_read
                     if batch is not None and batch.n_rows:

@@ -29,7 +29,7 @@ class TableEncoder:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._is_text: dict[str, bool] | None = None
-        self._features = Features()
+        self._features = Features(options)
 
     def encode(self, table: Table, n_rows: int, y: NDArray[Any] | None = None) -> Encoded:
         """The table as ``Batch.of`` takes it; ``y`` is for labels that are in no column."""
@@ -45,7 +45,7 @@ class TableEncoder:
         labels = _array(table[self._target or ""]) if y is None else y
         weight = None if self._weight is None else _array(table[self._weight])
         t = None if self._time is None else seconds(table[self._time])
-        return Encoded(X, labels, weight, t, self._features.names)
+        return Encoded(X, labels, weight, t, self._features.names, self._features.ignored)
 
     def _start(self, is_text: dict[str, bool], *, has_labels: bool) -> None:
         columns = list(is_text)

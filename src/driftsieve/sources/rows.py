@@ -82,7 +82,8 @@ class DictEncoder:
         self._target, self._weight, self._time = options.target, options.weight, options.time
         self._special = {self._target, self._weight, self._time, *options.drop}
         self._is_text: dict[str, bool] = dict.fromkeys(options.categorical, True)
-        self._features = Features()
+        self._features = Features(options)
+        self._most_keys = max(options.max_features, len(self._is_text))
         self._labels = Labels()
 
     def encode(self, items: list[Any]) -> Rows:
@@ -92,6 +93,8 @@ class DictEncoder:
         for offset, item in enumerate(items):
             try:
                 rows.append(self._row(item))
+            except SourceError:  # no room for a feature: not the fault of the row
+                raise
             except ROW_ERRORS as problem:
                 bad[offset] = str(problem)
         if not rows:
@@ -103,7 +106,8 @@ class DictEncoder:
         y = np.fromiter((row.label for row in rows), dtype=object, count=len(rows))
         weight = None if self._weight is None else np.array([row.weight for row in rows])
         t = None if self._time is None else np.array([row.t for row in rows])
-        return Rows(len(items), Encoded(X, y, weight, t, self._features.names), bad)
+        features = self._features
+        return Rows(len(items), Encoded(X, y, weight, t, features.names, features.ignored), bad)
 
     def _row(self, item: Any) -> Row:
         if isinstance(item, str):
@@ -128,20 +132,21 @@ class DictEncoder:
         # Plain types first: looking up the abstract Real takes longer than all the rest.
         if type(value) not in PLAIN and not isinstance(value, Real | np.bool_):
             raise TypeError(f"{key!r} must be a number or text, got {type(value).__name__}")
+        if key not in self._is_text and len(self._is_text) >= self._most_keys:
+            self._features.refuse(key)
+            return
         is_text = self._is_text.setdefault(key, isinstance(value, str))
         if isinstance(value, str) != is_text and value is not None:
             held = "text" if is_text else "numbers"
             raise TypeError(f"{key!r} held {held}, but here {value!r}")
         if is_text:
-            if value is not None:
-                row.indices.append(self._features[key, value])
-                row.data.append(1.0)
+            number, feature = 1.0, -1 if value is None else self._features[key, value]
         else:
             number = float("nan") if value is None else float(value)
             feature = self._features[key]
-            if number:
-                row.indices.append(feature)
-                row.data.append(number)
+        if number and feature >= 0:
+            row.indices.append(feature)
+            row.data.append(number)
 
 
 class PairEncoder:

@@ -1,0 +1,107 @@
+"""Threads and processes: a second thread is turned away, many banks work, a fork works."""
+
+import multiprocessing
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import driftsieve as ds
+
+RNG = np.random.default_rng(6)
+
+
+def batch(seed, n=400, width=60):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, width)) * (rng.random((n, width)) < 0.3)
+    return X, [f"class {c}" for c in rng.integers(0, 3 + seed % 5, n)]
+
+
+def is_refused(call):
+    try:
+        call()
+    except RuntimeError as error:
+        return "in use by another thread" in str(error) or pytest.fail(str(error))
+    return False
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_two_threads_on_one_bank_are_told_so_and_no_row_is_lost_or_counted_twice(form):
+    bank = ds.Bank(half_life=1000, n_threads=1)
+    inputs = [[(form(X), y) for X, y in map(batch, range(k, 60, 4))] for k in range(4)]
+    refused = [0] * 4
+
+    def work(k):
+        for X, y in inputs[k]:
+            refused[k] += is_refused(lambda X=X, y=y: bank.update(X, y))
+            for read in (bank.freeze, bank.to_bytes, lambda: bank.nbytes):
+                is_refused(read)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert 0 < sum(refused) < 60
+    assert bank.n_rows == 400 * (60 - sum(refused))
+    again = ds.Bank.from_bytes(bank.to_bytes())  # which checks everything
+    assert again.freeze().bin_weights.sum() > 0
+
+
+def test_a_thread_is_turned_away_while_another_one_merges():
+    """At the border of Python and the core too, where labels and states must fit together."""
+    bank = ds.Bank()
+    with bank._alone, pytest.raises(RuntimeError, match="give each thread its own bank"):
+        bank.update([[1.0]], [0])
+    other = ds.Bank().update([[1.0]], ["a"])
+    with other._alone, pytest.raises(RuntimeError, match="in use"):
+        bank.merge(other)
+    assert bank.n_rows == 0
+    assert bank.merge(other).merge(bank).n_rows == 2  # with itself is fine
+
+
+def test_many_banks_at_once():
+    inputs = [batch(seed) for seed in range(12)]
+    expected = [ds.Bank(n_threads=1).update(X, y).to_bytes() for X, y in inputs]
+
+    def work(k):
+        X, y = inputs[k % 12]
+        return ds.Bank(n_threads=1 + k % 3).update(X, y).to_bytes()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(48))) == expected * 4
+
+
+def _child(stored, queue):
+    bank = ds.Bank.from_bytes(stored, n_threads=2)
+    queue.put(bank.update(*batch(1)).to_bytes())
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_fork_works_after_threads_were_used():
+    bank = ds.Bank(n_threads=2).update(*batch(0))
+    bank.freeze()
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    children = [context.Process(target=_child, args=(bank.to_bytes(), queue)) for _ in range(3)]
+    for child in children:
+        child.start()
+    results = [queue.get(timeout=60) for _ in children]
+    for child in children:
+        child.join(timeout=60)
+        assert child.exitcode == 0
+    assert results == [bank.update(*batch(1)).to_bytes()] * 3
+
+
+def test_a_bank_is_made_in_one_thread_and_used_in_another():
+    bank = ds.Bank()
+    thread = threading.Thread(target=lambda: bank.update(*batch(0)))
+    thread.start()
+    thread.join()
+    assert bank.n_rows == 400
