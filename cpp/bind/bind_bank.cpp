@@ -1,6 +1,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "arrays.hpp"
 #include "driftsieve/archive.hpp"
 #include "driftsieve/bank.hpp"
+#include "driftsieve/validate.hpp"
 
 namespace driftsieve::bind {
 namespace {
@@ -35,6 +37,8 @@ class SharedBank {
 
     const Bank& peek() const { return bank_; }
 
+    std::vector<std::int64_t> integer_labels;  // by class; empty where labels are of another kind
+
   private:
     Bank bank_;
     std::atomic<bool> busy_{false};
@@ -48,6 +52,29 @@ void update_dense(SharedBank& shared, const Matrix<T>& X, const Vector<std::uint
     shared.use([&](Bank& bank) {
         bank.update(view(X), row_info(classes, weights, times), n_classes, n_threads);
     });
+}
+
+// The fast lane for rows that come one by one: plain arrays, a dense bank of that width, integer
+// labels that are known. Whatever needs a closer look is left alone, and False says so.
+template <class T>
+bool update_plain(SharedBank& shared, const Matrix<T>& X, const Vector<std::int64_t>& y,
+                  unsigned n_threads) {
+    const std::vector<std::int64_t>& labels = shared.integer_labels;
+    const Bank& bank = shared.peek();
+    if (X.shape(0) != y.shape(0) || X.shape(1) != bank.n_features() || !bank.is_dense() ||
+        bank.clock() == Clock::time)
+        return false;
+    std::vector<std::uint32_t> classes(y.shape(0));
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+        const auto place = std::find(labels.begin(), labels.end(), y.data()[i]);
+        if (place == labels.end()) return false;
+        classes[i] = static_cast<std::uint32_t>(place - labels.begin());
+    }
+    if (find_bad_value(view(X), bank.config().ignore_missing)) return false;
+    shared.use([&](Bank& used) {
+        used.update(view(X), RowInfo{classes, {}, {}}, labels.size(), n_threads);
+    });
+    return true;
 }
 
 template <class T, class Index>
@@ -158,6 +185,21 @@ void register_bank(nb::module_& m) {
     };
     dense(&update_dense<double>);
     dense(&update_dense<float>);
+    const auto plain = [&](auto update) {
+        bank.def("update_plain", update, nb::arg("X").noconvert(), nb::arg("y").noconvert(),
+                 nb::arg("n_threads"));
+    };
+    plain(&update_plain<double>);
+    plain(&update_plain<float>);
+    bank.def(
+        "update_plain", [](SharedBank&, nb::object, nb::object, unsigned) { return false; },
+        nb::arg("X"), nb::arg("y"), nb::arg("n_threads"));
+    bank.def(
+        "know_integer_labels",
+        [](SharedBank& shared, const Vector<std::int64_t>& labels) {
+            shared.integer_labels.assign(labels.data(), labels.data() + labels.shape(0));
+        },
+        nb::arg("labels").noconvert());
     const auto csr = [&](auto update) {
         bank.def("update_csr", update, nb::arg("data").noconvert(), nb::arg("indices").noconvert(),
                  nb::arg("indptr").noconvert(), nb::arg("n_cols"), nb::arg("classes").noconvert(),

@@ -36,8 +36,8 @@ class Bank:
     - ``mean`` and ``var`` are exact up to rounding; class totals are exact.
     - The cumulative weight of class c at any value is right within ``epsilon * N_c``, so ranks are
       right within ``epsilon * W``, whatever the order of the rows, their weights and how banks were
-      merged. A class with at most ``1 / epsilon`` distinct values, or a stream shorter than about
-      ``4 / epsilon`` rows, is exact. ``Snapshot.rank_error`` bounds what there is.
+      merged. A class with at most ``1 / epsilon`` distinct values, or a stream of dense rows
+      shorter than ``7 / epsilon``, is exact. ``Snapshot.rank_error`` bounds what there is.
     - The same rows split into batches in any way give the same bits (``clock="batch"`` apart,
       where the split has a meaning), on any number of threads.
 
@@ -115,6 +115,8 @@ class Bank:
         self._ignored_rows, self._ignored_features = header[3:]
         self._meter = Meter()
         self._alone = Exclusive()
+        self._plain_rows = False
+        self._labels_of_core: Labels | None = None
 
     epsilon = property(lambda self: cast("float", self._core.epsilon))
     moments = property(lambda self: cast("bool", self._core.moments))
@@ -187,6 +189,13 @@ class Bank:
 
         Bad input raises an error and leaves the bank as it was.
         """
+        if (
+            self._plain_rows
+            and sample_weight is None
+            and t is None
+            and self._core.update_plain(X, y, self._threads)
+        ):
+            return self
         batch = Batch.of(X, y, sample_weight=sample_weight, t=t, missing=self.missing)
         with self._alone:
             return self._take(batch)
@@ -213,7 +222,7 @@ class Bank:
             self._core.update_dense(X, *rows)
         else:
             self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows)
-        self._labels = labels
+        self._learn_labels(labels)
         self._ignored_rows += n_ignored
         self._ignored_features = max(self._ignored_features, width - self.n_features)
         if batch.feature_names is not None and (
@@ -221,6 +230,19 @@ class Bank:
         ):
             self._names = batch.feature_names
         return self
+
+    def _learn_labels(self, labels: Labels) -> None:
+        """Also opens the fast lane of ``update``: no limit can be met and labels are integers."""
+        self._labels = labels
+        self._plain_rows = (
+            self._meter.free == (self.n_features, len(labels)) and labels.kind == "integers"
+        )
+        if self._plain_rows and labels is not self._labels_of_core:
+            known = labels.array()
+            self._plain_rows = known.dtype == np.int64
+            if self._plain_rows:
+                self._core.know_integer_labels(known)
+                self._labels_of_core = labels
 
     def _within_limits(self, batch: Batch) -> tuple[Batch, NDArray[np.uint32], Labels, int]:
         """What may be taken of the batch, class numbers, all labels, and how many rows are left."""

@@ -118,12 +118,12 @@ def _widening(core: CoreBank, batch: Batch) -> float:
 
 def _stride(n_classes: int) -> int:
     """Numbers that a sparse feature keeps for the value it showed first."""
-    return 4 + max(2, 1 << max(0, n_classes - 1).bit_length())
+    return 3 + 2 * max(2, 1 << max(0, n_classes - 1).bit_length())
 
 
 def _entries(core: CoreBank) -> int:
-    """Entries in the summary of one class, of which no two neighbours could be joined."""
-    return int(2 / core.epsilon) + 4 if core.quantiles else 0
+    """Entries in the summary of one class, in the worst order known (docs/guarantees.md)."""
+    return int(20 / core.epsilon) + 4 if core.quantiles else 0
 
 
 def _block_rows(core: CoreBank) -> int:
