@@ -1,7 +1,7 @@
-"""Results of the quick runs, made once."""
+"""Quick runs of the experiments. Each is used by one test alone, so that workers share none."""
 
 from collections.abc import Callable
-from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -9,12 +9,13 @@ from driftsieve.reproduce.experiments import EXPERIMENTS
 from driftsieve.reproduce.result import Result, Run
 
 
-@cache
-def _quick(name: str) -> Result:
-    return EXPERIMENTS[name].run(Run(quick=True))
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture
 def quick() -> Callable[[str], Result]:
-    """The result of the quick run of an experiment that needs no data."""
-    return _quick
+    """Run an experiment that needs no data."""
+    return lambda name: EXPERIMENTS[name].run(Run(quick=True))
+
+
+@pytest.fixture
+def quick_on_data(data_dir: Path) -> Callable[[str], Result]:
+    """Run an experiment on the real data sets."""
+    return lambda name: EXPERIMENTS[name].run(Run(quick=True, data=data_dir))

@@ -15,6 +15,7 @@ from driftsieve.reproduce.datasets import MissingDataError
 from driftsieve.reproduce.experiments import EXPERIMENTS
 from driftsieve.reproduce.output import load_altair, write
 from driftsieve.reproduce.result import Run
+from driftsieve.reproduce.synthetic import Correlation
 
 DATA_VARIABLE = "DRIFTSIEVE_DATA"
 
@@ -33,6 +34,13 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="Small sizes: seconds instead of minutes.")
     ] = False,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=2, help="How often to repeat what is random.", show_default="5, quick 3"),
+    ] = None,
+    correlation: Annotated[
+        Correlation, typer.Option(help="Of the synthetic stream; see docs/reproduction.md.")
+    ] = "published",
     show: Annotated[bool, typer.Option("--list", help="Name the tables and figures.")] = False,
 ) -> None:
     """Make a table or figure of the paper: csv and markdown, png and svg, and what it claims."""
@@ -45,10 +53,10 @@ def reproduce(
         found = "no name was given" if name is None else f"{name!r} is none of them"
         raise typer.BadParameter(f"choose one of {', '.join(EXPERIMENTS)} or all: {found}.")
 
-    def show_progress(items: Iterable[Any], description: str) -> Iterable[Any]:
-        return track(list(items), description, console=Console(stderr=True), transient=True)
+    def show_progress(items: Iterable[Any], title: str, total: int) -> Iterable[Any]:
+        return track(items, title, total, console=Console(stderr=True), transient=True)
 
-    run = Run(quick=quick, data=data, track=show_progress)
+    run = Run(quick, data, n_seeds=seeds, correlation=correlation, track=show_progress)
     try:
         load_altair()  # better now than after an hour
         for key in EXPERIMENTS if name == "all" else [str(name)]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -79,6 +79,16 @@ def news20_dated(data: Path) -> tuple[sparse.csr_array, Labels, dict[str, NDArra
     return _csr(data, "news20_dated"), meta["y"].astype(np.int64), meta
 
 
+def news20_binary(data: Path) -> tuple[sparse.csr_array, Labels]:
+    """The same, with the two balanced classes of Keerthi and DeCoste (2005).
+
+    1 is sci.*, comp.* and misc.forsale, 0 the other ten groups.
+    """
+    X, y, meta = news20_dated(data)
+    first = [str(g).startswith(("sci.", "comp.", "misc.forsale")) for g in meta["groups"]]
+    return X, np.array(first, dtype=np.int64)[y]
+
+
 def url_dense(data: Path) -> tuple[NDArray[np.float64], Labels]:
     """3000 x 299, dense, the first day."""
     table = np.loadtxt(_file(data, "url/Day0_dense_3000x299.csv"), delimiter=",")
@@ -122,6 +132,7 @@ def elec2(data: Path) -> tuple[NDArray[np.float64], Labels, tuple[str, ...]]:
     return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.int64), names[:-1]
 
 
+Compared = tuple[str, Any, Labels]
 COMPARED: dict[str, Callable[[Path], tuple[Any, ...]]] = {
     "url": url_dense,
     "url_sparse": lambda data: url_days(data)[0],
@@ -134,20 +145,25 @@ COMPARED: dict[str, Callable[[Path], tuple[Any, ...]]] = {
     "madelon": madelon,
     "spam": spam,
     "elec2": elec2,
+    "news20": news20_binary,
 }
 """What Tables 1 to 5 compare online and offline on."""
 
 
-def at_hand(data: Path | None) -> Iterator[tuple[str, Any, Labels]]:
+QUICK = ("url", "dexter", "madelon")
+"""Those of them that are small."""
+
+
+def at_hand(data: Path | None, names: Collection[str] = COMPARED) -> Iterator[Compared]:
     """Name, X and y of each data set to compare on that is in the folder; at least one.
 
     Sparse columns without any value are left out, as in the paper.
     """
     folder = folder_of(data)
     found = False
-    for name, load in COMPARED.items():
+    for name in names:
         try:
-            X, y, *_ = load(folder)
+            X, y, *_ = COMPARED[name](folder)
         except MissingDataError:
             continue
         found = True
@@ -155,7 +171,7 @@ def at_hand(data: Path | None) -> Iterator[tuple[str, Any, Labels]]:
             X = sparse.csr_array(X[:, np.unique(X.indices)])
         yield name, X, y
     if not found:
-        raise MissingDataError(f"None of {', '.join(COMPARED)} is in {folder}.")
+        raise MissingDataError(f"None of {', '.join(names)} is in {folder}.")
 
 
 def folder_of(data: Path | None) -> Path:

@@ -39,10 +39,11 @@ class Scale:
 
         With fewer true features each one says more, so that the small stream is about as hard.
         """
+        stream = DriftStream(2000, correlation=run.correlation)
         if run.quick:
-            stream = DriftStream(320, n_rows=6000, n_features=200, n_true=20)
-            return cls(stream, batch=10, selected=100, shifts=(40, 80, 160, 320))
-        return cls(DriftStream(2000), batch=250, selected=500, shifts=(250, 500, 1000, 2000))
+            small = replace(stream, shift_every=320, n_rows=6000, n_features=200, n_true=20)
+            return cls(small, batch=10, selected=100, shifts=(40, 80, 160, 320))
+        return cls(stream, batch=250, selected=500, shifts=(250, 500, 1000, 2000))
 
     def settled(self, row: int) -> bool:
         """Whether the stream is in its second half, where no start-up effects are left."""

@@ -27,19 +27,23 @@ def figure2(run: Run) -> Result:
     n, step = scale.stream.n_rows, scale.batch
     every = n // (100 if run.quick else 50)
     rows = [step * 2**i for i in range(3)] + list(range(every, n + 1, every))
-    by_method: list[Record] = []
-    by_fading: list[Record] = []
-    for seed in run.track(range(run.seeds), "figure 2"):
-        by_method += detect(
-            scale.shifting(max(scale.shifts), seed),
-            {PUBLISHED_ALPHA: batch_bank(PUBLISHED_ALPHA, quantiles=True)},
-            batch=step,
-            scores=SCORE_TITLES,
-            at=rows,
-            selected=[scale.selected],
+
+    def methods_of(seed: int) -> Table:
+        return list(
+            detect(
+                scale.shifting(max(scale.shifts), seed),
+                {PUBLISHED_ALPHA: batch_bank(PUBLISHED_ALPHA, quantiles=True)},
+                batch=step,
+                scores=SCORE_TITLES,
+                at=rows,
+                selected=[scale.selected],
+            )
         )
+
+    def fading_of(seed: int) -> Table:
+        found: Table = []
         for shift in scale.shifts:
-            by_fading += detect(
+            found += detect(
                 scale.shifting(shift, seed),
                 {alpha: batch_bank(alpha) for alpha in (QUICK_ALPHAS if run.quick else ALPHAS)},
                 batch=step,
@@ -47,6 +51,10 @@ def figure2(run: Run) -> Result:
                 at=rows,
                 selected=[scale.selected],
             )
+        return found
+
+    by_method = run.over_seeds(methods_of, "figure 2, by method")
+    by_fading = run.over_seeds(fading_of, "figure 2, by fading")
     settled = mean_over((r for r in by_fading if scale.settled(r["row"])), "row")
     heat = mean_over_seeds(settled)
     best = {

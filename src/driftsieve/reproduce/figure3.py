@@ -37,11 +37,12 @@ def figure3(run: Run) -> Result:
     n, p = scale.stream.n_rows, scale.stream.n_features
     at = [n * i // 10 for i in range(6, 11)]
     selected = [p * i // 20 for i in range(1, 21)]
-    records: list[Record] = []
-    for seed in run.track(range(run.seeds), "figure 3"):
+
+    def one_seed(seed: int) -> Table:
+        found: Table = []
         for shift in scale.shifts:
             alphas = {"adjusted": adjusted_alpha(scale, shift), "0.9": PUBLISHED_ALPHA, "none": 1.0}
-            records += detect(
+            found += detect(
                 scale.shifting(shift, seed),
                 {name: batch_bank(alpha, quantiles=True) for name, alpha in alphas.items()},
                 batch=scale.batch,
@@ -49,6 +50,9 @@ def figure3(run: Run) -> Result:
                 at=at,
                 selected=selected,
             )
+        return found
+
+    records = run.over_seeds(one_seed, "figure 3")
     table = mean_over_seeds(mean_over(records, "row"))
     return Result(
         tables={"": table, "gain": _gains(scale, records)},

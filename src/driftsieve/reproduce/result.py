@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from driftsieve.reproduce.synthetic import Correlation
 
 Record = dict[str, Any]
 Table = list[Record]
@@ -15,7 +19,7 @@ Figure = Callable[[Any], Any]
 """Given the altair module, the chart."""
 
 
-def _in_silence(items: Iterable[Any], _: str) -> Iterable[Any]:
+def _in_silence(items: Iterable[Any], _title: str, _total: int) -> Iterable[Any]:
     return items
 
 
@@ -27,13 +31,22 @@ class Run:
     """Small sizes, seconds instead of minutes; the claims are still put to the test."""
     data: Path | None = None
     """The folder of the real data sets."""
-    track: Callable[[Iterable[Any], str], Iterable[Any]] = _in_silence
-    """Wraps the outermost loop, to show how far it is."""
+    n_seeds: int | None = None
+    """How often what is random is repeated, for the error bars: 5, or 3 if quick."""
+    correlation: Correlation = "published"
+    """Of the features of the synthetic stream."""
+    track: Callable[[Iterable[Any], str, int], Iterable[Any]] = _in_silence
+    """Wraps the outermost loop of so many turns, to show how far it is."""
 
     @property
     def seeds(self) -> int:
-        """How often what is random is repeated, for the error bars."""
-        return 3 if self.quick else 5
+        return self.n_seeds or (3 if self.quick else 5)
+
+    def over_seeds(self, work: Callable[[int], Table], title: str) -> Table:
+        """The records of all seeds, which run side by side: the heavy parts release the GIL."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = self.track(pool.map(work, range(self.seeds)), title, self.seeds)
+            return [record for records in found for record in records]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,134 @@
+"""The real streams: screen along the earlier part, learn from it, predict the later part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier
+
+from driftsieve.bank import Bank
+from driftsieve.learners import SparseFSA
+from driftsieve.reproduce.datasets import folder_of, news20_binary, spam, url_days
+from driftsieve.reproduce.result import Record, Run
+from driftsieve.scores import SCORES, rank
+from driftsieve.snapshot import Floats, Snapshot
+
+FSA, SGD = "Sparse FSA", "SGD log loss"
+BATCH, ALPHA = 250, 0.9
+KEPT = 0.9
+"""A seed stands for another order of rows in the learners, another random choice of features, and
+another nine tenths of the rows to learn from."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rows to learn from and later rows to predict."""
+
+    X: sparse.csr_array
+    y: NDArray[np.int64]
+    n_train: int
+    selected: int
+    """Features that a screen leaves to the learners."""
+    learner_selected: int
+    """Features that Sparse FSA keeps."""
+    n_epochs: int = 30
+
+    def train(self, seed: int) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+        """Some of the earlier rows, in their order."""
+        kept = np.random.default_rng(seed).random(self.n_train) < KEPT
+        rows = np.flatnonzero(kept)
+        return self.X[rows], self.y[rows]
+
+    @property
+    def test(self) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+        return self.X[self.n_train :], self.y[self.n_train :]
+
+
+def news20_task(run: Run) -> Task:
+    """20 Newsgroups in order of date; the first 11,862 messages, as many as in the paper, to learn
+    from.
+    """
+    X, y = news20_binary(folder_of(run.data))
+    if run.quick:
+        X, y = X[::8], y[::8]
+    n_train = round(len(y) * 11_862 / 19_996)
+    return _task(X, y, n_train, selected=5000 if run.quick else 20_000, learner_selected=1000)
+
+
+def spam_task(run: Run) -> Task:
+    """Spam in order of time; the first 60 % to learn from."""
+    X, y = spam(folder_of(run.data))
+    if run.quick:
+        X, y = X[::2], y[::2]
+    return _task(X, y, round(0.6 * len(y)), selected=2000, learner_selected=500)
+
+
+def url_task(run: Run) -> Task:
+    """URLs day by day; all days but the last sixth to learn from."""
+    days = url_days(folder_of(run.data))
+    n_train = sum(len(y) for _, y in days[: -max(1, len(days) // 6)])
+    X = sparse.csr_array(sparse.vstack([X for X, _ in days], format="csr"))
+    y = np.concatenate([y for _, y in days])
+    return _task(X, y, n_train, selected=1000, learner_selected=200)
+
+
+TASKS: dict[str, Callable[[Run], Task]] = {
+    "news20": news20_task,
+    "spam": spam_task,
+    "url": url_task,
+}
+
+
+def _task(X: Any, y: NDArray[np.int64], n_train: int, **sizes: int) -> Task:
+    """Columns without any value in the rows to learn from say nothing and are left out."""
+    X = sparse.csr_array(X[:, np.unique(X[:n_train].indices)].astype(np.float64))
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # for scikit-learn
+    return Task(X, y, n_train, **sizes)
+
+
+def screen(task: Task, seed: int, **fading: Any) -> tuple[Snapshot, float]:
+    """What a bank knows of the rows to learn from, and the seconds it took."""
+    X, y = task.train(seed)
+    begin = perf_counter()
+    bank = Bank(**fading)
+    for start in range(0, len(y), BATCH):
+        bank.update(X[start : start + BATCH], y[start : start + BATCH])
+    return bank.freeze(), perf_counter() - begin
+
+
+def best(snapshot: Snapshot, score: str, k: int) -> NDArray[np.intp]:
+    """The k best features, ascending."""
+    entry = SCORES[score]
+    return np.flatnonzero(rank(entry.function(snapshot), entry.larger_is_better) <= k)
+
+
+def learn(task: Task, seed: int, columns: NDArray[np.intp] | None, **tags: Any) -> Iterator[Record]:
+    """Both learners on the rows to learn from, with some columns or all."""
+    X, y = task.train(seed)
+    X_test, y_test = task.test
+    if columns is not None:
+        X, X_test = X[:, columns], X_test[:, columns]
+    learners: dict[str, Any] = {
+        FSA: SparseFSA(task.learner_selected, n_epochs=task.n_epochs, random_state=seed),
+        SGD: SGDClassifier(loss="log_loss", max_iter=task.n_epochs, tol=None, random_state=seed),
+    }
+    for name, learner in learners.items():
+        begin = perf_counter()
+        learner.fit(X, y)
+        seconds = perf_counter() - begin
+        coef: Floats = learner.coef_
+        yield {
+            **tags,
+            "learner": name,
+            "features": X.shape[1],
+            "learner features": int(np.count_nonzero(coef.any(axis=0))),
+            "train seconds": seconds,
+            "seed": seed,
+            "error rate": float(np.mean(learner.predict(X_test) != y_test)),
+        }
