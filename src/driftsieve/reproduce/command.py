@@ -13,6 +13,8 @@ from rich.progress import track
 
 from driftsieve.reproduce.datasets import MissingDataError
 from driftsieve.reproduce.experiments import EXPERIMENTS
+from driftsieve.reproduce.fetch import SOURCES, FetchError
+from driftsieve.reproduce.fetch import fetch as fetch_source
 from driftsieve.reproduce.output import load_altair, write
 from driftsieve.reproduce.result import Run
 from driftsieve.reproduce.synthetic import Correlation
@@ -41,6 +43,10 @@ def reproduce(
     correlation: Annotated[
         Correlation, typer.Option(help="Of the synthetic stream; see docs/reproduction.md.")
     ] = "published",
+    fetch: Annotated[
+        str | None,
+        typer.Option(help=f"Fetch a public data set, or all: {', '.join(SOURCES)}.", metavar="SET"),
+    ] = None,
     show: Annotated[bool, typer.Option("--list", help="Name the tables and figures.")] = False,
 ) -> None:
     """Make a table or figure of the paper: csv and markdown, png and svg, and what it claims."""
@@ -48,6 +54,9 @@ def reproduce(
     if show:
         for key, experiment in EXPERIMENTS.items():
             console.print(f"{key:10} {experiment.title}", highlight=False)
+        return
+    if fetch is not None:
+        _fetch(fetch, data, console)
         return
     if name != "all" and name not in EXPERIMENTS:
         found = "no name was given" if name is None else f"{name!r} is none of them"
@@ -69,3 +78,16 @@ def reproduce(
     except (MissingDataError, ModuleNotFoundError) as error:
         console.print(f"driftsieve reproduce: {error}", highlight=False)
         raise typer.Exit(1) from error
+
+
+def _fetch(name: str, data: Path | None, console: Console) -> None:
+    if name != "all" and name not in SOURCES:
+        raise typer.BadParameter(f"--fetch takes one of {', '.join(SOURCES)} or all, not {name!r}.")
+    if data is None:
+        raise typer.BadParameter(f"--fetch needs a folder: --data or {DATA_VARIABLE}.")
+    for key in SOURCES if name == "all" else [name]:
+        try:
+            console.print(os.fspath(fetch_source(SOURCES[key], data)), highlight=False)
+        except FetchError as error:
+            console.print(f"driftsieve reproduce: {error}", highlight=False)
+            raise typer.Exit(1) from error

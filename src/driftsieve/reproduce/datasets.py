@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 from collections.abc import Callable, Collection, Iterator
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -100,28 +101,25 @@ def url_days(data: Path) -> list[tuple[sparse.csr_array, Labels]]:
     for pattern in ("Day{}.svm", "Day{}_mini.svm"):
         paths = [path for day in range(121) if (path := _found(data / "url", pattern.format(day)))]
         if paths:
-            return [_svmlight(path, URL_FEATURES) for path in paths]
+            return [_svmlight(str(path), URL_FEATURES) for path in paths]
     raise _missing("url/Day0.svm", data)
 
 
 def kdd12(data: Path) -> tuple[sparse.csr_array, Labels]:
     """The first 16000 rows, sparse and binary, of the features that these have."""
-    path = _file(data, "kdd12/kdd12")
-    head = path.with_name("kdd12_head.svm")
-    if not head.exists():
-        with _open(path) as lines:
-            head.write_text("".join(islice(lines, _KDD12_ROWS)), encoding="ascii")
-    return _svmlight(head, 54_686_452)
+    with _open(_file(data, "kdd12/kdd12")) as lines:
+        head = "".join(islice(lines, _KDD12_ROWS)).encode("ascii")
+    return _svmlight(BytesIO(head), 54_686_452)
 
 
 def smk_can_187(data: Path) -> tuple[NDArray[np.float64], Labels]:
     """187 x 19993, dense."""
-    return _mat(data, "SMK-CAN-187")
+    return _mat(data, "SMK_CAN_187")
 
 
 def gli_85(data: Path) -> tuple[NDArray[np.float64], Labels]:
     """85 x 22283, dense."""
-    return _mat(data, "GLI-85")
+    return _mat(data, "GLI_85")
 
 
 def elec2(data: Path) -> tuple[NDArray[np.float64], Labels, tuple[str, ...]]:
@@ -187,20 +185,20 @@ def folder_of(data: Path | None) -> Path:
 
 def _dense_challenge(data: Path, name: str) -> tuple[NDArray[np.float64], Labels]:
     parts = [_file(data, f"{name}/{name}_{part}.data") for part in ("train", "valid")]
-    return np.vstack([np.loadtxt(part) for part in parts]), _challenge_labels(data, name)
+    return np.vstack([np.loadtxt(part, ndmin=2) for part in parts]), _challenge_labels(data, name)
 
 
 def _challenge_labels(data: Path, name: str) -> Labels:
     parts = [_file(data, f"{name}/{name}_{part}.labels") for part in ("train", "valid")]
-    return np.concatenate([np.loadtxt(part, dtype=np.int64) for part in parts])
+    return np.concatenate([np.loadtxt(part, dtype=np.int64, ndmin=1) for part in parts])
 
 
 def _csr(data: Path, name: str) -> sparse.csr_array:
     return sparse.csr_array(sparse.load_npz(_file(data, f"{name}/X_csr.npz")))
 
 
-def _svmlight(path: Path, n_features: int) -> tuple[sparse.csr_array, Labels]:
-    X, y = load_svmlight_file(str(path), n_features=n_features, zero_based=False)
+def _svmlight(file: str | BytesIO, n_features: int) -> tuple[sparse.csr_array, Labels]:
+    X, y = load_svmlight_file(file, n_features=n_features, zero_based=False)
     return sparse.csr_array(X), y.astype(np.int64)
 
 
@@ -223,7 +221,9 @@ def _file(data: Path, name: str) -> Path:
 
 
 def _missing(name: str, data: Path) -> MissingDataError:
-    return MissingDataError(f"The data set {name} is not in {data}.")
+    return MissingDataError(
+        f"The data set {name} is not in {data}: see driftsieve reproduce --fetch."
+    )
 
 
 def _open(path: Path) -> IO[str]:
