@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
+#include <new>
 #include <optional>
 #include <span>
 
@@ -47,7 +49,11 @@ inline RowInfo row_info(const Vector<std::uint32_t>& classes,
 
 inline Doubles new_array(std::initializer_list<std::size_t> shape) {
     std::size_t size = 1;
-    for (const std::size_t n : shape) size *= n;
+    for (const std::size_t n : shape) {
+        if (n != 0 && size > std::numeric_limits<std::ptrdiff_t>::max() / sizeof(double) / n)
+            throw std::bad_alloc();
+        size *= n;
+    }
     auto* data = new double[size == 0 ? 1 : size];
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
     return Doubles(data, shape.size(), shape.begin(), owner);

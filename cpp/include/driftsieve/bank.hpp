@@ -36,6 +36,11 @@ struct SnapshotArrays {
 // labels, names or scores. Input has been validated.
 class Bank {
   public:
+    // With a smaller one the rows of a block could not be numbered in 32 bits.
+    static constexpr double kSmallestEpsilon = 1e-8;
+    // Beyond it, clock readings that differ are no longer different doubles.
+    static constexpr std::uint64_t kLastTick = std::uint64_t{1} << 53;
+
     Bank() = default;
     Bank(const Config& config, Clock clock, double half_life)
         : config_(config), clock_(clock), fading_(half_life) {}
@@ -98,9 +103,12 @@ class Bank {
     void merge(Bank other, std::span<const std::uint32_t> class_map,
                std::span<const std::size_t> target, std::size_t n_classes, std::size_t n_features,
                double start, unsigned n_threads) {
+        const double their_ticks = static_cast<double>(other.ticks_) + start;
+        if (!(their_ticks <= static_cast<double>(kLastTick)))
+            throw std::invalid_argument("the rows would end after tick 2^53: use an earlier start");
+        if (other.ticks_ > 0) fading_.epoch_of(other.now_ + start);  // throws if out of range
         n_classes_ = std::max(n_classes_, n_classes);
         if (other.ticks_ > 0) {
-            const double their_ticks = static_cast<double>(other.ticks_) + start;
             ticks_ = std::max(ticks_, static_cast<std::uint64_t>(std::max(0.0, their_ticks)));
             now_ = std::max(now_, other.now_ + start);
         }
@@ -197,8 +205,9 @@ class Bank {
         std::uint64_t n_classes = n_classes_;
         ar(config_.epsilon, moments, quantiles, ignore_missing, clock_, half_life, n_features,
            n_classes, ticks_, now_, kind);
-        require(config_.epsilon > 0.0 && config_.epsilon < 0.5 && half_life > 0.0 &&
+        require(config_.epsilon >= kSmallestEpsilon && config_.epsilon < 0.5 && half_life > 0.0 &&
                 clock_ <= Clock::time && kind <= 2 && (moments != 0 || quantiles != 0));
+        require(n_classes <= std::numeric_limits<std::uint32_t>::max() && ticks_ <= kLastTick);
         config_.moments = moments != 0;
         config_.quantiles = quantiles != 0;
         config_.ignore_missing = ignore_missing != 0;
@@ -217,9 +226,9 @@ class Bank {
     void check() const {
         require(!std::isnan(now_) && now_ < std::numeric_limits<double>::infinity());
         if (const auto* dense = std::get_if<DenseStore>(&store_))
-            dense->check(n_features_, n_classes_, fading_);
+            dense->check(n_features_, n_classes_, now_, fading_);
         else if (const auto* sparse = std::get_if<SparseStore>(&store_))
-            sparse->check(n_features_, n_classes_);
+            sparse->check(n_features_, n_classes_, now_, fading_);
         else
             require(n_features_ == 0);
     }
@@ -250,6 +259,7 @@ class Bank {
         }
         if (!fading_.fades()) info.times = {};
         if (clock_ == Clock::sample) latest += static_cast<double>(n_rows) - 1.0;
+        if (n_rows > 0) fading_.epoch_of(latest);
         ticks_ += clock_ == Clock::batch ? 1 : n_rows;
         now_ = std::max(now_, latest);
         n_classes_ = std::max(n_classes_, n_classes);
@@ -307,9 +317,11 @@ class Bank {
     }
 
     void shift_clock(double ticks, unsigned n_threads) {
-        if (auto* dense = std::get_if<DenseStore>(&store_)) dense->shift_clock(ticks, fading_);
+        const double latest = now_ + ticks;
+        if (auto* dense = std::get_if<DenseStore>(&store_))
+            dense->shift_clock(ticks, latest, fading_);
         if (auto* sparse = std::get_if<SparseStore>(&store_))
-            sparse->shift_clock(ticks, fading_, n_threads);
+            sparse->shift_clock(ticks, latest, fading_, n_threads);
     }
 
     void make_dense(unsigned n_threads) {

@@ -116,10 +116,10 @@ class DenseStore {
     }
 
     // All rows as if their clock had read `ticks` more.
-    void shift_clock(double ticks, const Fading& fading) {
+    void shift_clock(double ticks, double latest, const Fading& fading) {
         for (double& t : open_times_) t += ticks;
         if (ledger_.empty()) return;
-        const double factor = ledger_.shift(ticks, fading);
+        const double factor = ledger_.shift(ticks, latest, fading);
         Entries scratch;
         for (FeatureState& feature : features_) feature.scale(factor, scratch);
     }
@@ -187,8 +187,11 @@ class DenseStore {
     }
 
     // What has come from bytes is believed only after this.
-    void check(std::size_t n_features, std::size_t n_classes, const Fading& fading) const {
-        require(features_.size() == n_features && ledger_.sound(n_classes));
+    void check(std::size_t n_features, std::size_t n_classes, double now,
+               const Fading& fading) const {
+        require(features_.size() == n_features);
+        ledger_.check(n_classes, fading);
+        require(ledger_.empty() || !fading.fades() || ledger_.epoch <= fading.epoch_of(now));
         for (const FeatureState& feature : features_) feature.check(n_classes);
         const std::size_t rows = open_rows();
         require(rows < rows_per_block());
@@ -198,8 +201,12 @@ class DenseStore {
         require(open_weights_.empty() || open_weights_.size() == rows);
         require(open_times_.size() == (fading.fades() ? rows : 0));
         for (const std::uint32_t cls : open_classes_) require(cls < n_classes);
-        for (const double t : open_times_) fading.epoch_of(t);
-        for (const double w : open_weights_) require(w >= 0.0);
+        for (const double t : open_times_) {
+            require(t <= now);
+            fading.epoch_of(t);
+        }
+        for (const double w : open_weights_) require_weight(w);
+        for (const double v : open_values_) config_.check_value(v);
     }
 
     // Used when a sparse store turns dense.

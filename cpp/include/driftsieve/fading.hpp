@@ -27,7 +27,8 @@ class Fading {
     Fading() = default;
     explicit Fading(double half_life) : half_life_(half_life), span_(kSpan * half_life) {}
 
-    bool fades() const { return half_life_ < std::numeric_limits<double>::infinity(); }
+    // A half-life so long that a span of them overflows is as good as none.
+    bool fades() const { return span_ < std::numeric_limits<double>::infinity(); }
     double half_life() const { return half_life_; }
 
     std::int64_t epoch_of(double t) const {

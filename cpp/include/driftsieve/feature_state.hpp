@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,6 +22,10 @@ struct Config {
 
     // Up to this many distinct values a class summary is never pruned.
     std::size_t exact_entries() const { return static_cast<std::size_t>(1.0 / epsilon) + 1; }
+
+    void check_value(double value) const {
+        require(std::isfinite(value) || (ignore_missing && std::isnan(value)));
+    }
 };
 
 // Room to work in for rows of one kind of weight; each thread has its own.
@@ -33,6 +38,7 @@ struct ScratchOf {
 };
 struct Scratch : ScratchOf<double> {
     ScratchOf<std::uint32_t> narrow;
+    std::vector<double> ones;
 };
 
 // What one feature remembers of the rows of one class. Each class has a summary of its own, so its
@@ -65,10 +71,15 @@ struct ClassState {
     void absorb(std::span<const double> values, const double* weights, double block_weight,
                 double class_weight, const Config& config, Scratch& scratch) {
         // whole weights stay narrow as long as no sum of them can overflow
-        if (weights == nullptr && entries.is_narrow() && class_weight < 0x1p31) {
+        if (weights == nullptr && entries.is_narrow() && class_weight >= 0.0 &&
+            class_weight < 0x1p31) {
             absorb_rows<std::uint32_t>(entries.narrow(), values, nullptr, block_weight,
                                        class_weight, config, scratch.narrow);
         } else {
+            if (weights == nullptr) {
+                scratch.ones.assign(values.size(), 1.0);
+                weights = scratch.ones.data();
+            }
             entries.load(scratch.ours);
             absorb_rows<double>(scratch.ours, values, weights, block_weight, class_weight, config,
                                 scratch);
@@ -148,10 +159,15 @@ struct FeatureState {
         for (std::size_t k = 0; k < classes.size(); ++k) {
             require(classes[k].cls < n_classes);
             require(k == 0 || classes[k - 1].cls < classes[k].cls);
+            require_weight(classes[k].missing);
+            require_weight(classes[k].moments.weight);
+            require(!(classes[k].moments.m2 < 0.0));
             require(classes[k].entries.sound());
             classes[k].entries.load(entries);
             for (std::size_t i = 0; i < entries.size(); ++i) {
-                require(entries[i].weight >= 0.0 && entries[i].hidden >= 0.0);
+                require_weight(entries[i].weight);
+                require_weight(entries[i].hidden);
+                require(std::isfinite(entries[i].value));
                 require(i == 0 || entries[i - 1].value < entries[i].value);
             }
         }

@@ -60,16 +60,23 @@ class PackedEntries {
         ar(narrow_, wide_);
     }
 
-    bool sound() const { return narrow_.empty() || wide_.empty(); }
+    bool sound() const {
+        const auto fits = [](const NarrowEntry& entry) {
+            return entry.weight <= kMostNarrow && entry.hidden <= kMostNarrow;
+        };
+        return (narrow_.empty() || wide_.empty()) &&
+               std::all_of(narrow_.begin(), narrow_.end(), fits);
+    }
 
   private:
     EntriesOf<std::uint32_t> narrow_;
     Entries wide_;
 
     // Half of the range: then the sums of two summaries fit as well.
+    static constexpr std::uint32_t kMostNarrow = 2147483647;
+
     static bool is_whole(double x) {
-        constexpr double most = 2147483647.0;
-        return x <= most && x == static_cast<double>(static_cast<std::int64_t>(x));
+        return x <= kMostNarrow && x == static_cast<double>(static_cast<std::int64_t>(x));
     }
 
     // A vector keeps its capacity: it is given back where it would be more than a quarter too much.

@@ -60,6 +60,10 @@ inline void require(bool sound) {
     if (!sound) throw std::invalid_argument("the bytes do not describe a possible bank");
 }
 
+inline void require_weight(double weight) {
+    require(weight >= 0.0 && weight < std::numeric_limits<double>::infinity());
+}
+
 struct ClassTotal {
     double weight = 0.0;
     double weight_squared = 0.0;
@@ -79,10 +83,14 @@ struct Ledger {
 
     bool empty() const { return epoch == std::numeric_limits<std::int64_t>::min(); }
 
-    bool sound(std::size_t n_classes) const {
-        for (const ClassTotal& total : totals)
-            if (!(total.weight >= 0.0 && total.weight_squared >= 0.0)) return false;
-        return totals.size() <= n_classes && (empty() || std::abs(epoch) < (std::int64_t{1} << 54));
+    void check(std::size_t n_classes, const Fading& fading) const {
+        require(totals.size() <= n_classes);
+        for (const ClassTotal& total : totals) {
+            require_weight(total.weight);
+            require(total.weight_squared >= 0.0);
+        }
+        require(empty() ||
+                (fading.fades() ? std::abs(epoch) < (std::int64_t{1} << 54) : epoch == 0));
     }
 
     // Moves on to `target` if that is later; returns what stored weights are to be multiplied by.
@@ -109,12 +117,13 @@ struct Ledger {
         }
     }
 
-    // All rows as if their clock had read `ticks` more; returns the factor for stored weights.
-    double shift(double ticks, const Fading& fading) {
+    // All rows as if their clock had read `ticks` more, which makes `latest` the last reading;
+    // returns the factor for stored weights.
+    double shift(double ticks, double latest, const Fading& fading) {
         if (!fading.fades() || ticks == 0.0) return 1.0;
-        const std::int64_t epochs = fading.epoch_of(ticks) + 1;
-        const double factor = fading.weight(ticks, epochs - 1);
-        epoch += epochs;
+        const std::int64_t target = fading.epoch_of(latest);
+        const double factor = fading.weight(ticks, target - epoch - 1);
+        epoch = target;
         for (ClassTotal& total : totals) {
             total.weight *= factor;
             total.weight_squared *= factor * factor;

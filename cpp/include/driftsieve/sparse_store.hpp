@@ -146,14 +146,14 @@ class SparseStore {
     }
 
     // All rows as if their clock had read `ticks` more.
-    void shift_clock(double ticks, const Fading& fading, unsigned n_threads) {
+    void shift_clock(double ticks, double latest, const Fading& fading, unsigned n_threads) {
         if (ledger_.empty()) return;
         drain(n_threads);
         Entries scratch;
         for (std::size_t slot = 0; slot < n_slots(); ++slot)
             rebase(records_.data() + slot * stride_);
         for (SparseFeature& rest : rests_) rest.rebase(ledger_.epoch, scratch);
-        const double factor = ledger_.shift(ticks, fading);
+        const double factor = ledger_.shift(ticks, latest, fading);
         epoch_ = static_cast<double>(ledger_.epoch);
         for (std::size_t slot = 0; slot < n_slots(); ++slot) {
             double* record = records_.data() + slot * stride_;
@@ -213,8 +213,11 @@ class SparseStore {
     }
 
     // What has come from bytes is believed only after this.
-    void check(std::size_t n_features, std::size_t n_classes) const {
-        require(slot_of_column_.size() == n_features && ledger_.sound(n_classes));
+    void check(std::size_t n_features, std::size_t n_classes, double now,
+               const Fading& fading) const {
+        require(slot_of_column_.size() == n_features);
+        ledger_.check(n_classes, fading);
+        require(ledger_.empty() || !fading.fades() || ledger_.epoch <= fading.epoch_of(now));
         require(stride_ >= kClasses && (stride_ - kClasses) / 2 >= ledger_.totals.size() &&
                 (stride_ - kClasses) / 2 <= 2 * n_classes + 2);
         require(records_.size() % stride_ == 0 && records_.size() / stride_ == n_slots());
@@ -226,8 +229,9 @@ class SparseStore {
             require(column_of_slot_[slot] < n_features);
             require(slot_of_column_[column_of_slot_[slot]] == slot + 1);
             const double* record = records_.data() + slot * stride_;
+            require(std::isfinite(record[kAtom]));
             require(record[kEpoch] <= epoch_ && record[kEpoch] > -0x1p54);
-            for (std::size_t k = kClasses; k < stride_; ++k) require(record[k] >= 0.0);
+            for (std::size_t k = kClasses; k < stride_; ++k) require_weight(record[k]);
             const double rest = record[kRest];
             if (rest == 0.0) continue;
             require(rest >= 1.0 && rest <= static_cast<double>(rests_.size()));
@@ -238,6 +242,7 @@ class SparseStore {
         for (const SparseFeature& rest : rests_) {
             require(rest.epoch <= ledger_.epoch && rest.epoch > -(std::int64_t{1} << 54));
             rest.state.check(ledger_.totals.size());
+            require(rest.pending.size() < most_pending());
             check_values(rest.pending);
         }
         check_values(log());
@@ -270,6 +275,8 @@ class SparseStore {
     std::size_t n_slots() const { return column_of_slot_.size(); }
     std::size_t room_for_classes() const { return (stride_ - kClasses) / 2; }
     std::span<const LoggedValue> log() const { return {log_.data(), log_end_}; }
+
+    std::size_t most_pending() const { return std::max<std::size_t>(32, config_.exact_entries()); }
 
     void push_log(const LoggedValue& item) {
         if (log_end_ == log_.size()) log_.resize(2 * log_end_ + 64);
@@ -331,9 +338,11 @@ class SparseStore {
     }
 
     void check_values(std::span<const LoggedValue> items) const {
-        for (const LoggedValue& item : items)
-            require(item.slot < n_slots() && item.cls < ledger_.totals.size() &&
-                    item.weight >= 0.0);
+        for (const LoggedValue& item : items) {
+            require(item.slot < n_slots() && item.cls < ledger_.totals.size());
+            require_weight(item.weight);
+            config_.check_value(item.value);
+        }
     }
 
     // Hands the logged values to their features.
@@ -355,7 +364,7 @@ class SparseStore {
         }
         // making one may have moved the others, so they are looked up when all are there
         for (Run& run : runs) run.rest = &rest_of(log_[run.begin].slot);
-        const std::size_t most_pending = std::max<std::size_t>(32, config_.exact_entries());
+        const std::size_t most_pending = this->most_pending();
         parallel_chunks(runs.size(), 256, n_threads, [&](std::size_t lo, std::size_t hi) {
             Scratch scratch;
             for (std::size_t k = lo; k < hi; ++k) {
@@ -377,8 +386,11 @@ class SparseStore {
 
     static std::span<const LoggedValue> logged_of(std::uint32_t slot,
                                                   std::span<const LoggedValue> log) {
-        const auto range = std::ranges::equal_range(log, slot, {}, &LoggedValue::slot);
-        return {range.begin(), range.end()};
+        // not std::ranges: the clang of Debian 12 cannot compile those of its libstdc++
+        const auto [first, last] = std::equal_range(
+            log.begin(), log.end(), LoggedValue{slot, 0, 0.0, 0.0},
+            [](const LoggedValue& a, const LoggedValue& b) { return a.slot < b.slot; });
+        return {first, last};
     }
 
     // One feature, its zeros included.

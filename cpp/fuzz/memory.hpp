@@ -1,0 +1,36 @@
+// What a parser allocates, counted: it must stay within a stated multiple of its input.
+#pragma once
+
+#include <sanitizer/allocator_interface.h>
+
+#include <cstddef>
+
+namespace fuzz {
+
+inline std::size_t live = 0;
+inline std::size_t peak = 0;
+
+inline void count_allocated(const volatile void*, std::size_t size) {
+    live += size;
+    if (live > peak) peak = live;
+}
+
+inline void count_freed(const volatile void* place) {
+    live -= __sanitizer_get_allocated_size(place);
+}
+
+inline const int hooks = __sanitizer_install_malloc_and_free_hooks(count_allocated, count_freed);
+
+// Bytes that were alive at once since this object was made, beyond those alive then.
+class Memory {
+  public:
+    Memory() : before_(live) { peak = live; }
+    void expect_at_most(std::size_t bytes) const {
+        if (peak - before_ > bytes) __builtin_trap();
+    }
+
+  private:
+    std::size_t before_;
+};
+
+}  // namespace fuzz
