@@ -103,11 +103,12 @@ def test_ranks_of_sparse_rows(epsilon: float, weights: str) -> None:
         errors.check(epsilon)
 
 
-def test_missing_values_do_not_loosen_the_promise() -> None:
+@pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_array])
+def test_missing_values_do_not_loosen_the_promise(as_input: Callable[..., Any]) -> None:
     n = 40_000
     X, y = hostile_orders(n), rare_class(n)
     X[np.random.default_rng(6).random(X.shape) < 0.9] = np.nan
-    bank = ds.Bank(0.01, missing="ignore").update(X, y)
+    bank = ds.Bank(0.01, missing="ignore").update(as_input(X), y)
     for errors in rank_errors(bank, X, y, np.ones(n)):
         errors.check(0.01)  # of the weight that counts for the feature, a tenth of all
 
@@ -135,7 +136,7 @@ def test_random_partitions_merged_in_random_trees(epsilon: float, weights: str) 
         errors.check(epsilon)
 
 
-@pytest.mark.parametrize("clock", ["time"])
+@pytest.mark.parametrize("clock", ["sample", "batch", "time"])
 def test_faded_parts_merged_in_random_trees(clock: str) -> None:
     """A part begins where the earliest of what it holds began; starts are relative to that."""
     n, epsilon, half_life = 40_000, 0.02, {"sample": 3000.0, "batch": 2.0, "time": 3000.0}[clock]
