@@ -45,18 +45,18 @@ class RowCollector {
         check(weight, time);
         PyObject* cls = find(class_index_, y.ptr());
         if (cls == nullptr) return 0;
-        const std::size_t begin = dense_.size();
+        const std::size_t begin = size() * width_;
         const std::size_t extra = data_.size();
-        dense_.resize(begin + width_, absent_);
+        if (dense_.size() < begin + width_) dense_.resize(2 * begin + width_);
         bool taken = false;
         try {
             taken = repeat(x.ptr(), dense_.data() + begin) || walk(x.ptr(), dense_.data() + begin);
         } catch (...) {
-            drop(begin, extra);
+            drop(extra);
             throw;
         }
         if (!taken) {
-            drop(begin, extra);
+            drop(extra);
             return 0;
         }
         indptr_.push_back(static_cast<std::int64_t>(data_.size()));
@@ -79,7 +79,7 @@ class RowCollector {
     }
 
     void clear() {
-        drop(0, 0);
+        drop(0);
         indptr_.assign(1, 0);
         classes_.clear();
         weights_.clear();
@@ -93,7 +93,7 @@ class RowCollector {
     double absent_;
     bool allow_nan_;
     bool timed_;
-    std::vector<double> dense_;
+    std::vector<double> dense_;  // grows, and is used again
     std::vector<double> data_;
     std::vector<std::int64_t> indices_;
     std::vector<std::int64_t> indptr_{0};
@@ -125,8 +125,7 @@ class RowCollector {
         return found;
     }
 
-    void drop(std::size_t dense, std::size_t extra) {
-        dense_.resize(dense);
+    void drop(std::size_t extra) {
         data_.resize(extra);
         indices_.resize(extra);
     }
@@ -135,16 +134,19 @@ class RowCollector {
     // written-out columns: what a stream mostly consists of. False if it is not.
     bool repeat(PyObject* x, double* row) const {
         if (!entries_are_readable || !all_written_) return false;
-        return visit_entries(x, [&](const auto* entries, std::size_t count) {
+        // copies that the stores below cannot be taken to change
+        return visit_entries(x, [row, this, order = order_.data(), columns = columns_.data(),
+                                 floats = &PyFloat_Type](const auto* entries, std::size_t count) {
             if (count != order_.size()) return false;
+            if (count < width_) std::fill_n(row, width_, absent_);
             constexpr std::uint64_t exponent = 0x7FF0'0000'0000'0000;  // all ones: NaN or infinite
             bool finite = true;
             for (std::size_t i = 0; i < count; ++i) {
                 PyObject* value = entries[i].value;
-                if (entries[i].key != order_[i].ptr() || !PyFloat_CheckExact(value)) return false;
+                if (entries[i].key != order[i].ptr() || Py_TYPE(value) != floats) return false;
                 const double number = PyFloat_AS_DOUBLE(value);
                 finite &= (std::bit_cast<std::uint64_t>(number) & exponent) != exponent;
-                row[columns_[i]] = number;
+                row[columns[i]] = number;
             }
             return finite;
         });

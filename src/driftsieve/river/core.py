@@ -82,7 +82,7 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         clock: ClockName = "sample",
         missing: Missing = "error",
         absent: Literal["zero", "missing"] = "zero",
-        every: int = 1000,
+        every: int = 1024,
         n_threads: int = 1,
     ) -> None:
         for name, value, choices in (("score", score, SCORES), ("rule", rule, RULES)):

@@ -85,7 +85,7 @@ class DictBank:
     ) -> None:
         """Take in a row. A bad one raises an error and leaves all as it was."""
         waiting = self._rows.append(x, y, w, t) or self._append_new(x, y, w, t)
-        if waiting >= self._most_rows:
+        if waiting >= self._room:
             self.flush()
 
     def _append_new(self, x: dict[Hashable, Any], y: Hashable, w: float, t: float | None) -> int:
@@ -163,8 +163,13 @@ class DictBank:
     def _collect(self, width: int) -> None:
         self._width = width
         self._rows = self._collector(self._index, self._codes, width)
-        rows = 1 if self.clock == "batch" else _MOST_CELLS // max(1, width)
-        self._most_rows = min(max(1, rows), _MOST_ROWS)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """How many rows may wait: up to the next block of the banks, if there were reads before."""
+        most = 1 if self.clock == "batch" else _MOST_CELLS // max(1, self._width)
+        most = min(max(1, most), _MOST_ROWS)
+        self._room = most - self._taken % most
 
     def _collector(
         self, columns: dict[Any, int], classes: dict[Any, int], width: int
@@ -204,9 +209,12 @@ class DictBank:
         # Everything was checked when it came: no need to do so again.
         rows = (codes, weights, times, None)
         self._taken += len(codes)
+        self._make_room()
         if self.absent == "zero":
             shape = (len(codes), len(self._index) - self._width)
-            late = sparse.csr_array((data, indices, indptr), shape=shape).sorted_indices()
+            late = sparse.csr_array((data, indices, indptr), shape=shape)
+            if len(data):
+                late = late.sorted_indices()
             if self._width:
                 self._banks[0].update_batch(Batch(dense, *rows))
             self._banks[1].update_batch(Batch(late, *rows))
