@@ -7,8 +7,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from driftsieve.cli import main
 from driftsieve.reproduce import command
 from driftsieve.reproduce.experiments import EXPERIMENTS, Experiment
+from driftsieve.reproduce.fetch import SOURCES
 from driftsieve.reproduce.result import Claim, Result, Run
 
 app = typer.Typer()
@@ -28,7 +30,9 @@ def tiny(run: Run) -> Result:
 def test_list_names_all() -> None:
     result = runner.invoke(app, ["--list"])
     assert result.exit_code == 0
-    assert [line.split()[0] for line in result.output.splitlines()] == list(EXPERIMENTS)
+    *names, sets = result.output.splitlines()
+    assert [line.split()[0] for line in names] == list(EXPERIMENTS)
+    assert sets.split()[1:] == ", ".join(SOURCES).split()
 
 
 def test_writes_tables_figures_and_verdicts(
@@ -47,8 +51,24 @@ def test_writes_tables_figures_and_verdicts(
     assert "| It falls. | No. | does not hold |" in (tmp_path / "new/tiny-claims.md").read_text()
 
 
-@pytest.mark.parametrize("arguments", [[], ["figure9"]])
-def test_unknown_names_are_told_what_there_is(arguments: list[str]) -> None:
-    result = runner.invoke(app, arguments)
-    assert result.exit_code == 2
-    assert "figure2" in result.output
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "NAME is one of table1, "),
+        (["figure9"], "got 'figure9'"),
+        (["--fetch", "iris", "--data", "."], "--fetch is one of gisette, "),
+        (["--fetch", "madelon"], "--fetch needs a folder: --data or DRIFTSIEVE_DATA"),
+        (["table1"], "This one needs the real data sets"),
+    ],
+)
+def test_complaints_say_what_there_is(
+    arguments: list[str],
+    words: str,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As one line of the command line that everyone calls."""
+    monkeypatch.delenv("DRIFTSIEVE_DATA", raising=False)
+    assert main(["reproduce", *arguments]) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert words in line

@@ -11,6 +11,7 @@ import typer
 
 from driftsieve.cli import demo, inspect, merge, report, screen
 from driftsieve.cli.errors import FAILED, OK, explain
+from driftsieve.reproduce.command import reproduce
 
 app = typer.Typer(
     name="driftsieve",
@@ -26,6 +27,7 @@ app.command()(merge.merge)
 app.command()(inspect.inspect)
 app.command()(report.report)
 app.command()(demo.demo)
+app.command()(reproduce)
 
 
 def _version(wanted: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,12 +10,6 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from driftsieve.reproduce.datasets import MissingDataError
-from driftsieve.reproduce.experiments import EXPERIMENTS
-from driftsieve.reproduce.fetch import SOURCES, FetchError
-from driftsieve.reproduce.fetch import fetch as fetch_source
-from driftsieve.reproduce.output import load_altair, write
-from driftsieve.reproduce.result import Run
 from driftsieve.reproduce.synthetic import Correlation
 
 DATA_VARIABLE = "DRIFTSIEVE_DATA"
@@ -41,53 +34,79 @@ def reproduce(
         typer.Option(min=2, help="How often to repeat what is random.", show_default="5, quick 3"),
     ] = None,
     correlation: Annotated[
-        Correlation, typer.Option(help="Of the synthetic stream; see docs/reproduction.md.")
+        Correlation, typer.Option(help="Of the features of the synthetic stream.")
     ] = "published",
     fetch: Annotated[
         str | None,
-        typer.Option(help=f"Fetch a public data set, or all: {', '.join(SOURCES)}.", metavar="SET"),
+        typer.Option(metavar="SET", help="Fetch a public data set into --data, or all of them."),
     ] = None,
-    show: Annotated[bool, typer.Option("--list", help="Name the tables and figures.")] = False,
+    show: Annotated[
+        bool, typer.Option("--list", help="Name the tables, the figures and the data sets.")
+    ] = False,
 ) -> None:
     """Make a table or figure of the paper: csv and markdown, png and svg, and what it claims."""
-    console = Console(soft_wrap=True)
     if show:
-        for key, experiment in EXPERIMENTS.items():
-            console.print(f"{key:10} {experiment.title}", highlight=False)
-        return
-    if fetch is not None:
-        _fetch(fetch, data, console)
-        return
-    if name != "all" and name not in EXPERIMENTS:
-        found = "no name was given" if name is None else f"{name!r} is none of them"
-        raise typer.BadParameter(f"choose one of {', '.join(EXPERIMENTS)} or all: {found}.")
+        _list()
+    elif fetch is not None:
+        _fetch(fetch, data)
+    else:
+        _make(name, data, out, quick, seeds, correlation)
+
+
+def _make(
+    name: str | None,
+    data: Path | None,
+    out: Path,
+    quick: bool,
+    seeds: int | None,
+    correlation: Correlation,
+) -> None:
+    # Here, because scikit-learn takes a second to import: only for those who use it.
+    from driftsieve.reproduce.experiments import EXPERIMENTS
+    from driftsieve.reproduce.output import load_altair, write
+    from driftsieve.reproduce.result import Run
+
+    names = _chosen("NAME", name, list(EXPERIMENTS))
+    load_altair()  # better now than after an hour
+
+    terminal = Console(stderr=True)
 
     def show_progress(items: Iterable[Any], title: str, total: int) -> Iterable[Any]:
-        return track(items, title, total, console=Console(stderr=True), transient=True)
+        return track(
+            items, title, total, console=terminal, transient=True, disable=not terminal.is_terminal
+        )
 
     run = Run(quick, data, n_seeds=seeds, correlation=correlation, track=show_progress)
-    try:
-        load_altair()  # better now than after an hour
-        for key in EXPERIMENTS if name == "all" else [str(name)]:
-            result = EXPERIMENTS[key].run(run)
-            for path in write(result, key, out):
-                console.print(os.fspath(path), highlight=False)
-            for claim in result.claims:
-                verdict = "holds" if claim.holds else "does not hold"
-                console.print(f"{verdict}: {claim.published} {claim.measured}", highlight=False)
-    except (MissingDataError, ModuleNotFoundError) as error:
-        console.print(f"driftsieve reproduce: {error}", highlight=False)
-        raise typer.Exit(1) from error
+    for key in names:
+        result = EXPERIMENTS[key].run(run)
+        for path in write(result, key, out):
+            print(path)
+        for claim in result.claims:
+            print("holds:" if claim.holds else "does not hold:", claim.published, claim.measured)
 
 
-def _fetch(name: str, data: Path | None, console: Console) -> None:
-    if name != "all" and name not in SOURCES:
-        raise typer.BadParameter(f"--fetch takes one of {', '.join(SOURCES)} or all, not {name!r}.")
+def _fetch(name: str, data: Path | None) -> None:
+    from driftsieve.reproduce.fetch import SOURCES, fetch
+
+    names = _chosen("--fetch", name, list(SOURCES))
     if data is None:
         raise typer.BadParameter(f"--fetch needs a folder: --data or {DATA_VARIABLE}.")
-    for key in SOURCES if name == "all" else [name]:
-        try:
-            console.print(os.fspath(fetch_source(SOURCES[key], data)), highlight=False)
-        except FetchError as error:
-            console.print(f"driftsieve reproduce: {error}", highlight=False)
-            raise typer.Exit(1) from error
+    for key in names:
+        print(fetch(SOURCES[key], data))
+
+
+def _chosen(what: str, name: str | None, names: list[str]) -> list[str]:
+    if name == "all":
+        return names
+    if name not in names:
+        raise typer.BadParameter(f"{what} is one of {', '.join(names)} or all, got {name!r}.")
+    return [name]
+
+
+def _list() -> None:
+    from driftsieve.reproduce.experiments import EXPERIMENTS
+    from driftsieve.reproduce.fetch import SOURCES
+
+    for key, experiment in EXPERIMENTS.items():
+        print(f"{key:15} {experiment.title}")
+    print(f"{'--fetch':15} {', '.join(SOURCES)}")
