@@ -45,29 +45,31 @@ class SparseStore {
         ledger_.totals[cls].add(weight);
         if (log_.size() < log_end_ + count) log_.resize(log_end_ + count + kLogSize / 8);
         LoggedValue* log = log_.data() + log_end_;
+        // held in registers: what is written in the loop might otherwise be taken for these
+        const std::uint32_t* slots = slot_of_column_.data();
+        double* records = records_.data();
+        const std::size_t stride = stride_;
+        const double epoch = epoch_;
+        const std::size_t of_class = kClasses + 2 * cls;
+        const std::size_t last = count == 0 ? 0 : count - 1;
         for (std::size_t k = 0; k < count; ++k) {
-            if (k + 2 * kAhead < count)
-                __builtin_prefetch(
-                    &slot_of_column_[static_cast<std::size_t>(columns[k + 2 * kAhead])]);
-            if (k + kAhead < count) {
-                const std::uint32_t next =
-                    slot_of_column_[static_cast<std::size_t>(columns[k + kAhead])];
-                __builtin_prefetch(records_.data() + (next != 0 ? next - 1 : 0) * stride_);
-            }
+            __builtin_prefetch(slots + columns[std::min(k + 2 * kAhead, last)]);
+            __builtin_prefetch(records + slots[columns[std::min(k + kAhead, last)]] * stride);
             const auto column = static_cast<std::size_t>(columns[k]);
             const double value = static_cast<double>(values[k]);
             if (value == 0.0) [[unlikely]]
                 continue;
-            if (slot_of_column_[column] == 0) [[unlikely]]
+            if (slots[column] == 0) [[unlikely]] {
                 open_slot(column, value);
-            const std::uint32_t slot = slot_of_column_[column] - 1;
-            double* record = records_.data() + slot * stride_;
-            if (record[kEpoch] != epoch_) [[unlikely]]
+                records = records_.data();
+            }
+            const std::uint32_t slot = slots[column] - 1;
+            double* record = records + slot * stride;
+            if (record[kEpoch] != epoch) [[unlikely]]
                 rebase(record);
             const bool is_atom = value == record[kAtom];
-            double* of_class = record + kClasses + 2 * cls;
-            of_class[kWeight] += is_atom ? weight : 0.0;
-            of_class[kRows] += 1.0;
+            record[of_class + kWeight] += is_atom ? weight : 0.0;
+            record[of_class + kRows] += 1.0;
             *log = {slot, cls, value, weight};
             log += !is_atom;
         }
