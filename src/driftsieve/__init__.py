@@ -4,7 +4,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from driftsieve import offline, scores
+from driftsieve import evaluate, offline, scores
 from driftsieve.bank import Bank
 from driftsieve.batch import Batch
 from driftsieve.history import ScoreHistory
@@ -25,6 +25,7 @@ __all__ = [
     "SourceError",
     "__version__",
     "as_batches",
+    "evaluate",
     "offline",
     "scores",
 ]

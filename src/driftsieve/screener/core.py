@@ -199,7 +199,8 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         self.bank_ = bank
         self._declared = declared
         self.n_features_in_ = bank.n_features
-        if bank.feature_names is not None:
+        known = len(getattr(self, "feature_names_in_", ()))
+        if bank.feature_names is not None and known < bank.n_features:
             self.feature_names_in_ = np.array(bank.feature_names, dtype=object)
         self._readings: dict[str, tuple[Any, Any]] = {}
         return self
