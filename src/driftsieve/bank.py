@@ -6,6 +6,7 @@ import copy
 import math
 import operator
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import sparse
 from driftsieve import codec
 from driftsieve._core import Bank as CoreBank
 from driftsieve._core import Clock
+from driftsieve.admission import admitted
 from driftsieve.bank_header import Header
 from driftsieve.batch import Batch, Missing, check_finite
 from driftsieve.exclusive import Exclusive
@@ -189,13 +191,10 @@ class Bank:
 
         Bad input raises an error and leaves the bank as it was.
         """
-        if (
-            self._plain_rows
-            and sample_weight is None
-            and t is None
-            and self._core.update_plain(X, y, self._threads)
-        ):
-            return self
+        if self._plain_rows and sample_weight is None and t is None:
+            with self._alone:
+                if self._core.update_plain(X, y, self._threads):
+                    return self
         batch = Batch.of(X, y, sample_weight=sample_weight, t=t, missing=self.missing)
         with self._alone:
             return self._take(batch)
@@ -215,7 +214,8 @@ class Bank:
             raise ValueError(f't is used with clock="time" only; this bank has {self.clock!r}.')
         self._check_width(batch)
         width = batch.n_features
-        batch, classes, labels, n_ignored = self._within_limits(batch)
+        admission = admitted(batch, self._labels, self._core, self._limits, self._meter)
+        batch, classes, labels, n_ignored = admission
         rows = (classes, batch.sample_weight, batch.t, len(labels), self._threads)
         X = batch.X
         if isinstance(X, np.ndarray):
@@ -244,27 +244,6 @@ class Bank:
                 self._core.know_integer_labels(known)
                 self._labels_of_core = labels
 
-    def _within_limits(self, batch: Batch) -> tuple[Batch, NDArray[np.uint32], Labels, int]:
-        """What may be taken of the batch, class numbers, all labels, and how many rows are left."""
-        limits, core = self._limits, self._core
-        classes, labels = self._labels.encode(batch.y)
-        if (batch.n_features, len(labels)) == self._meter.free:
-            return batch, classes, labels, 0
-        if not limits.ignores_new:
-            limits.check_features(batch.n_features)
-            limits.check_classes(len(labels))
-            if not self._meter.has_room(core, batch, len(labels), limits.bytes):
-                raise limits.too_large(core.nbytes, self._meter.needed)
-            return batch, classes, labels, 0
-        newcomers = (limits.max_features, limits.max_classes)
-        known = (core.n_features, len(self._labels)) if core.ticks else newcomers
-        for (width, n_classes), most in ((newcomers, limits.bytes / 2), (known, limits.bytes)):
-            kept = classes < n_classes
-            part, labels = batch.part(kept, width), labels.first(n_classes)
-            if self._meter.has_room(core, part, len(labels), most):
-                return part, classes[kept], labels, batch.n_rows - part.n_rows
-        raise limits.too_large(core.nbytes, self._meter.needed)
-
     def _check_width(self, batch: Batch) -> None:
         """Sparse rows may be narrower (what is absent is 0) or wider (columns are added)."""
         fresh = self.n_features == 0 and not self._core.ticks
@@ -284,6 +263,13 @@ class Bank:
                 "The feature names should match those that were passed before: column "
                 f"{at} was {self._names[at]!r} and is {batch.feature_names[at]!r}."
             )
+
+    def set_limits(self, **limits: Any) -> Bank:
+        """Change ``max_features``, ``max_classes``, ``max_bytes`` or ``on_limit`` from now on."""
+        with self._alone:
+            self._limits = replace(self._limits, **limits)
+            self._meter, self._plain_rows = Meter(), False
+        return self
 
     def merge(self, other: Bank, start: float | None = None) -> Bank:
         """Take in the rows that another bank of the same settings has seen; it is not changed.

@@ -220,6 +220,21 @@ def test_a_row_that_is_cut_short_is_told(folder):
     assert (batches.rows_read, batches.rows_skipped) == (101, 1)
 
 
+# --- limits ---------------------------------------------------------------------------------------
+
+
+def test_a_run_that_met_a_limit_goes_on_with_a_larger_one(folder, capfd):
+    lines = csv_lines(1000)
+    lines[600] = lines[600].replace(",0\n", ",2\n").replace(",1\n", ",2\n")
+    source = write(folder / "a.csv", lines)
+    assert run(source, "--state", "s.dsv", "--max-classes", "2") == 2
+    assert "3 classes, but --max-classes is 2" in capfd.readouterr().err
+    assert Checkpoint.load("s.dsv").bank.n_rows == 600
+    assert run(source, "--state", "s.dsv", "--max-classes", "3", "--resume") == 0
+    assert run(source, "--state", "whole.dsv", "--max-classes", "3") == 0
+    assert bits("s.dsv") == bits("whole.dsv")
+
+
 # --- pipes and clocks -----------------------------------------------------------------------------
 
 

@@ -185,6 +185,30 @@ def test_limits_are_checked(arguments, error, message):
         ds.Bank(**arguments)
 
 
+def test_a_screener_passes_its_limits_on():
+    X, y = csr(60, 20, 5), np.arange(60) % 3
+    with pytest.raises(LimitError, match="max_features is 10"):
+        ds.FeatureScreener(max_features=10).fit(X, y)
+    limits = {"max_features": 10, "max_classes": 2, "on_limit": "ignore_new"}
+    screener = ds.FeatureScreener(k=3, new_features="grow", **limits)
+    screener.partial_fit(X, y).partial_fit(X, y)
+    assert screener.bank_.ignored == {"rows": 40, "features": 10}
+    assert screener.transform(X).shape == (60, 3)
+    again = ds.FeatureScreener.from_bytes(screener.to_bytes())
+    assert again.partial_fit(X, y).bank_.ignored == {"rows": 60, "features": 10}
+
+
+def test_labels_without_end_are_refused_by_the_river_transformer():
+    river = pytest.importorskip("driftsieve.river")
+    screener = river.FeatureScreener(k=1)
+    for i in range(1000):
+        screener.learn_one({"x": float(i)}, f"user {i}")
+    with pytest.raises(LimitError, match="1,001 classes"):
+        screener.learn_one({"x": 1.0}, "one more")
+    screener.learn_one({"x": 1.0}, "user 7")
+    assert screener._bank.n_rows == 1001
+
+
 def test_limits_are_stored_only_where_they_are_not_the_default():
     assert ds.Bank().max_bytes == default_bytes() > 0
     assert Limits().stored() == {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from driftsieve.cli.errors import CommandError
 from driftsieve.cli.ranking import is_ready, scores
 from driftsieve.fingerprint import Fingerprint
 from driftsieve.history import ScoreHistory
+from driftsieve.limits import LimitError
 from driftsieve.report.text import printable
 from driftsieve.scores import SCORES, rank
 from driftsieve.sources import Batches, as_batches
@@ -48,7 +49,7 @@ class Settings:
     bins: int = 5
     top: int = 50
 
-    def bank(self, n_threads: int | None) -> Bank:
+    def bank(self, n_threads: int | None, limits: Mapping[str, Any]) -> Bank:
         return Bank(
             self.epsilon,
             alpha=self.alpha,
@@ -56,9 +57,12 @@ class Settings:
             clock=self.clock,
             missing=self.missing,
             n_threads=n_threads,
+            **limits,
         )
 
-    def batches(self, sources: Sequence[str], on_error: OnError, position: int) -> Batches:
+    def batches(
+        self, sources: Sequence[str], on_error: OnError, position: int, limits: Mapping[str, Any]
+    ) -> Batches:
         return as_batches(
             list(sources),
             target=self.target,
@@ -74,6 +78,7 @@ class Settings:
             zero_based=self.zero_based,
             categorical=self.categorical,
             drop=self.drop,
+            **{name: limits[name] for name in limits if name == "max_features"},
         )
 
     def stored(self) -> dict[str, Any]:
@@ -109,13 +114,18 @@ class Run:
         n_threads: int | None = None,
         resumed: Checkpoint | None = None,
         accept_changed_input: bool = False,
+        limits: Mapping[str, Any] | None = None,
     ) -> None:
         self.settings = settings
-        self.bank = settings.bank(n_threads) if resumed is None else resumed.bank
+        limits = limits or {}  # not a setting: a run that met one goes on with a larger one
+        if resumed is None:
+            self.bank = settings.bank(n_threads, limits)
+        else:
+            self.bank = resumed.bank.set_limits(**limits)
         self.history = None if resumed is None else resumed.history
         self._start = Place(settings=settings.stored()) if resumed is None else resumed.place
         settings.check(self._start.settings)
-        self.batches = settings.batches(sources, on_error, self._start.position)
+        self.batches = settings.batches(sources, on_error, self._start.position, limits)
         name = self.batches.files[0]
         kind = settings.format if settings.format != "auto" else File(name).format
         self._fingerprint = Fingerprint(self.batches.files, sequential=kind not in _COLUMNAR)
@@ -140,7 +150,10 @@ class Run:
             self.bank.update_batch(batch)
         except (ValueError, TypeError) as error:
             rows = f"rows {self._position + 1:,} to {self.batches.position:,}"
-            raise CommandError(f"{self._names}, {rows}: {error}") from error
+            text = str(error)
+            if isinstance(error, LimitError):  # what Python calls it, and what is no option here
+                text = text.partition(", or pass on_limit")[0].replace("max_", "--max-")
+            raise CommandError(f"{self._names}, {rows}: {text}") from error
         self._note()
         every = self.settings.history_every
         if every is not None and self.bank.n_rows // every > self._recorded // every:

@@ -20,7 +20,13 @@ from driftsieve.report.text import printable
 from driftsieve.sources import FORMATS
 from driftsieve.sources.files import pyarrow
 
-READING, FADING, RESULTS, STATE = "Reading", "Fading", "Results", "Checkpoints"
+READING, FADING, RESULTS, STATE, LIMITS = (
+    "Reading",
+    "Fading",
+    "Results",
+    "Checkpoints",
+    "Limits",
+)
 
 
 def screen(
@@ -130,6 +136,23 @@ def screen(
             rich_help_panel=RESULTS,
         ),
     ] = None,
+    max_features: Annotated[
+        int | None,
+        typer.Option(min=1, help="Stop at more features.", rich_help_panel=LIMITS),
+    ] = None,
+    max_classes: Annotated[
+        int | None,
+        typer.Option(min=1, help="Stop at more labels.", rich_help_panel=LIMITS),
+    ] = None,
+    max_bytes: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Stop before the state takes more.",
+            show_default="a quarter of the memory",
+            rich_help_panel=LIMITS,
+        ),
+    ] = None,
     json: Json = False,
     state: Annotated[
         Path | None,
@@ -200,6 +223,7 @@ def screen(
         bins=bins,
         top=top,
     )
+    limits = {"max_features": max_features, "max_classes": max_classes, "max_bytes": max_bytes}
     every = Every.parse(checkpoint_every) if checkpoint_every else None
     resumed = None
     if state is not None:
@@ -211,6 +235,7 @@ def screen(
         n_threads=threads,
         resumed=resumed,
         accept_changed_input=accept_changed_input,
+        limits={name: value for name, value in limits.items() if value is not None},
     )
     keeper = Keeper(run, state, every)
     arguments = context.obj if isinstance(context.obj, list) else []

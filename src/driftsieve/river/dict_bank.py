@@ -14,6 +14,7 @@ from scipy import sparse
 from driftsieve._core import RowCollector
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing
+from driftsieve.limits import Limits
 from driftsieve.scores import ScoreFunction
 from driftsieve.screener.reading import read_bank
 from driftsieve.snapshot import Floats
@@ -93,7 +94,9 @@ class DictBank:
         _check_label(y)
         trial = self._collector(dict.fromkeys(x, 0), {y: 0}, 0)
         trial.append(x, y, w, t)  # complains, if there is reason to, before anything has changed
-        self._register(key for key in x if key not in self._index)
+        new = [key for key in x if key not in self._index]
+        self._check_limits(len(new), int(y not in self._codes))
+        self._register(new)
         self._codes.setdefault(y, len(self._codes))
         return self._rows.append(x, y, w, t)
 
@@ -113,9 +116,11 @@ class DictBank:
             raise ValueError(f't goes with clock="time", and only with it; it is {self.clock!r}.')
         if not batch.n_rows:
             return
-        self.flush()
         names = list(nw.from_native(X, eager_only=True).columns)
-        self._register(name for name in names if name not in self._index)
+        new_keys = [name for name in names if name not in self._index]
+        self._check_limits(len(new_keys), len(new))
+        self.flush()
+        self._register(new_keys)
         for label in new:
             self._codes[label] = codes[label]
         columns = np.array([self._index[name] for name in names], dtype=np.int64)
@@ -177,6 +182,12 @@ class DictBank:
         return RowCollector(
             columns, classes, width, self._fill, self.missing == "ignore", self.clock == "time"
         )
+
+    def _check_limits(self, n_keys: int, n_labels: int) -> None:
+        """Refuse what the banks would refuse when the rows no longer wait."""
+        limits = Limits()
+        limits.check_features(len(self._index) + n_keys)
+        limits.check_classes(len(self._codes) + n_labels)
 
     def _register(self, new: Iterable[Hashable]) -> None:
         keys: list[Any] = list(new)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 from driftsieve import codec, select
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing
+from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, OnLimit
 from driftsieve.scores import SCORES, ScoreFunction, rank
 from driftsieve.screener.reading import read_bank, selection
 from driftsieve.screener.rules import RULES, RuleName, check_bins, check_rule
@@ -55,6 +56,8 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         Quantile bins of mutual information, chi-square and Gini.
     epsilon, alpha, half_life, clock, missing, n_threads
         As in :class:`driftsieve.Bank`.
+    max_features, max_classes, max_bytes, on_limit
+        As in :class:`driftsieve.Bank`; columns are left out of sparse rows that may grow only.
     new_features : {"error", "grow"}
         Whether later sparse rows may have more columns, or fewer, than those before.
     output : {"select", "mask"}
@@ -103,6 +106,10 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         new_features: Literal["error", "grow"] = "error",
         output: Literal["select", "mask"] = "select",
         n_threads: int | None = None,
+        max_features: int = MAX_FEATURES,
+        max_classes: int = MAX_CLASSES,
+        max_bytes: float | None = None,
+        on_limit: OnLimit = "error",
     ) -> None:
         self.score = score
         self.k = k
@@ -116,6 +123,10 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         self.new_features = new_features
         self.output = output
         self.n_threads = n_threads
+        self.max_features = max_features
+        self.max_classes = max_classes
+        self.max_bytes = max_bytes
+        self.on_limit = on_limit
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name."""
@@ -216,6 +227,10 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
             clock=self.clock,
             missing=self.missing,
             n_threads=self.n_threads,
+            max_features=self.max_features,
+            max_classes=self.max_classes,
+            max_bytes=self.max_bytes,
+            on_limit=self.on_limit,
         )
 
     def _check_parameters(self) -> None:
