@@ -251,7 +251,6 @@ class Bank {
             for (const double t : info.times) fading_.epoch_of(t);
             latest = n_rows == 0 ? now_ : *std::max_element(info.times.begin(), info.times.end());
         } else if (fading_.fades()) {
-            fading_.epoch_of(static_cast<double>(ticks_ + n_rows));
             times.resize(n_rows);
             for (std::size_t i = 0; i < n_rows; ++i)
                 times[i] = static_cast<double>(ticks_ + (clock_ == Clock::sample ? i : 0));
