@@ -10,10 +10,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 CPP := $(wildcard cpp/bind/*.[ch]pp cpp/include/driftsieve/*.hpp)
-CPP_TESTS := $(wildcard cpp/tests/*.[ch]pp)
+CPP_TESTS := $(wildcard cpp/tests/*.[ch]pp cpp/fuzz/*.[ch]pp)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test cpp-test sanitize soak stub lint format bench docs dist clean
+.PHONY: help venv build demo test cpp-test sanitize fuzz fuzz-smoke soak stub lint format bench docs dist clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,33 @@ sanitize: .venv/.built  ## Run the C++ tests under ASan with UBSan, and under TS
 	@for s in address,undefined thread; do \
 	  cmake -S . -B build/san-$$s -G Ninja -DDRIFTSIEVE_TESTS=ON -DDRIFTSIEVE_SANITIZE=$$s >/dev/null && \
 	  cmake --build build/san-$$s && build/san-$$s/driftsieve_tests || exit 1; done
+
+# Inputs that are found stay in build/fuzz-corpus; a crash leaves its input in build/.
+FUZZ_SECONDS ?= 600
+FUZZ_KINDS := bank screener history checkpoint csv jsonl svmlight parquet gzip
+FUZZ_OPTIONS = -rss_limit_mb=2048 -timeout=10 -artifact_prefix=build/ -print_final_stats=1
+
+fuzz: build/fuzz/made .venv/.fuzz  ## Fuzz every reader of bytes and files for FUZZ_SECONDS each
+	@for kind in bank svmlight; do mkdir -p build/fuzz-corpus/cpp-$$kind && \
+	  build/fuzz/fuzz_$$kind $(FUZZ_OPTIONS) -max_len=4096 -max_total_time=$(FUZZ_SECONDS) \
+	    build/fuzz-corpus/cpp-$$kind cpp/fuzz/corpus/$$kind 2>build/fuzz-$$kind.log || \
+	    { tail -40 build/fuzz-$$kind.log; exit 1; }; \
+	  grep 'stat::\|^Done' build/fuzz-$$kind.log | sed "s/^/C++ $$kind: /"; done
+	@for kind in $(FUZZ_KINDS); do mkdir -p build/fuzz-corpus/$$kind && \
+	  $(BIN)/python tests/fuzz/fuzz_python.py $$kind $(FUZZ_OPTIONS) -max_len=4096 \
+	    -max_total_time=$(FUZZ_SECONDS) build/fuzz-corpus/$$kind 2>build/fuzz-$$kind.log || \
+	    { tail -40 build/fuzz-$$kind.log; exit 1; }; \
+	  grep 'stat::\|^Done' build/fuzz-$$kind.log | sed "s/^/Python $$kind: /"; done
+
+fuzz-smoke:  ## Fuzz every reader for a few seconds, a minute in all
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5
+
+build/fuzz/made: .venv/.built $(CPP) $(wildcard cpp/fuzz/*.[ch]pp)
+	@command -v clang++ >/dev/null || \
+	  { echo "Fuzzing needs clang with libFuzzer; on Debian: apt-get install clang." >&2; exit 1; }
+	@cmake -S . -B build/fuzz -G Ninja -DDRIFTSIEVE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ >/dev/null
+	@cmake --build build/fuzz
+	@touch $@
 
 soak: .venv/.built  ## Live through 10^8 faded rows and hold the scores against the offline ones
 	@$(BIN)/python tests/hardening/soak.py

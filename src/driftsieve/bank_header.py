@@ -59,7 +59,13 @@ def _labels(header: dict[str, Any], n_classes: int) -> Labels:
     values, kind = header.get("labels"), header.get("label_kind")
     sound = isinstance(values, list) and len(values) == n_classes == len(set(map(repr, values)))
     if isinstance(values, list) and n_classes:
-        sound = sound and kind in _KINDS and all(type(v) is _KINDS[kind] for v in values)
+        sound = sound and isinstance(kind, str) and kind in _KINDS
+        sound = sound and all(type(v) is _KINDS[kind] for v in values)
+        if sound and kind == "integers":  # that one array of integers can hold
+            low, high = min(values), max(values)
+            sound = (low >= -(2**63) and high < 2**63) or (low >= 0 and high < 2**64)
+        if sound and kind == "strings":  # numpy takes a NUL at the end for padding
+            sound = not any(v.endswith("\0") for v in values)
     _require(sound, "labels")
     return Labels(values, kind)
 

@@ -36,6 +36,8 @@ def unpack(data: bytes, kind: str) -> tuple[dict[str, Any], bytes]:
 
     ``kind`` is what the header's "kind" must say: a history is not a bank.
     """
+    if not isinstance(data, bytes | bytearray | memoryview):  # bytes(10**9) would make as many
+        raise TypeError(f"A Driftsieve {kind} is read from bytes, got {type(data).__name__}.")
     data = bytes(data)
     if len(data) < _FIXED.size or not data.startswith(MAGIC):
         raise ValueError(f"These bytes are not a Driftsieve {kind}: they do not begin as one does.")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 from collections.abc import Iterator
 
 import numpy as np
 from scipy import sparse
 
 import driftsieve as ds
+from driftsieve.checkpoint import Checkpoint, Place
+from driftsieve.history import ScoreHistory
 
 
 def banks() -> Iterator[tuple[str, ds.Bank]]:
@@ -36,3 +40,54 @@ def banks() -> Iterator[tuple[str, ds.Bank]]:
     nan = few.copy()
     nan.data[::3] = np.nan
     yield "sparse_missing", split.merge(ds.Bank(0.4, missing="ignore").update(nan, y))
+
+
+def histories() -> Iterator[tuple[str, ScoreHistory]]:
+    """Histories without records, with some, and with so many that some were dropped."""
+    for name, records in (("empty", 0), ("some", 3), ("thinned", 9)):
+        history = ScoreHistory("t", k=1, margin=1, max_records=4, max_features=4, max_events=5)
+        for i in range(records):
+            history.record(i + 1.0, np.roll([3.0, 2.0, 1.0, 0.5, 0.25], i), list("abcde"))
+        yield name, history
+
+
+def screeners() -> Iterator[tuple[str, ds.FeatureScreener]]:
+    """Screeners before and after they have learnt, with declared classes and without."""
+    X, y = np.random.default_rng(0).normal(size=(12, 3)), np.array([0, 1] * 6)
+    yield "fresh", ds.FeatureScreener(k=1)
+    yield "fitted", ds.FeatureScreener("t", k=2, n_threads=1).fit(X, y)
+    declared = ds.FeatureScreener(k=1, half_life=9.0, n_threads=1)
+    yield "declared", declared.partial_fit(X, y, classes=[0, 1, 2])
+
+
+def checkpoints() -> Iterator[tuple[str, Checkpoint]]:
+    """A checkpoint of each kind of content."""
+    bank = dict(banks())["dense"]
+    yield "bank", Checkpoint(bank, Place(position=24, settings={"target": "y"}))
+    yield "history", Checkpoint(bank, Place(24, 1, ("row 3: bad",)), dict(histories())["some"])
+
+
+STATES = {"bank": banks, "history": histories, "screener": screeners, "checkpoint": checkpoints}
+
+_CSV = b"a,b,y\n1,red,0\n2.5,blue,1\n,red,0\n"
+_FILES = {
+    "csv": [_CSV, b"y;a\r\n1;'2'\r\n", b'"a\nb",y\n"1""2",x\n', b"\xef\xbb\xbfa,y\n1e999,0\n"],
+    "jsonl": [b'{"a":1,"y":0}\n{"b":"x","y":1}\n', b'{"a":[1],"y":null}\n\n{', b"[]\n1\n"],
+    "svmlight": [b"+1 1:0.5 3:2 # c\n-1 qid:3 2:1e3\n", b"0 4294967296:1\nx 1:1\n1 1:nan\n"],
+    "gzip": [gzip.compress(_CSV, mtime=0)],
+}
+
+
+def inputs(kind: str) -> Iterator[bytes]:
+    """Bytes of the kind, sound or nearly so, from which fuzzing starts."""
+    if kind in STATES:
+        yield from (state.to_bytes() for _, state in STATES[kind]())
+    elif kind == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        buffer = io.BytesIO()
+        pq.write_table(pa.table({"a": [1.0, 2.0], "c": ["u", "v"], "y": [0, 1]}), buffer)
+        yield buffer.getvalue()
+    else:
+        yield from _FILES[kind]

@@ -265,10 +265,13 @@ class ScoreHistory:
         """The history that :meth:`to_bytes` wrote; ValueError where the bytes are not one."""
         meta, arrays = unpack(data, _MAGIC, _VERSION, "a ScoreHistory")
         try:
+            names = meta["trace"]["names"]
+            if len(names) != meta["parameters"]["max_features"]:  # before room is made for them
+                raise ValueError(f"{len(names)} names for the features")
             self = cls(**meta["parameters"])
             self._trace.restore(meta["trace"], arrays)
             self._selection.restore(meta["selection"], arrays, self.n_features)
-        except (KeyError, MemoryError, TypeError, ValueError, ZeroDivisionError) as error:
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
             raise ValueError(f"the bytes of a ScoreHistory are malformed: {error}") from error
         return self
 

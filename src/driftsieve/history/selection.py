@@ -70,10 +70,19 @@ class Selection:
         self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]], n_features: int
     ) -> None:
         """Become the selection that had these parts; ValueError where none can have had them."""
-        self.n_events = int(meta["n_events"])
-        self.members = arrays["members"]
-        if not np.isin(self.members, np.arange(n_features)).all():
+        self.n_events, members = meta["n_events"], arrays["members"]
+        if type(self.n_events) is not int or self.n_events < 0:
+            raise ValueError(f"{self.n_events!r} events")
+        if members.dtype != np.int64 or members.ndim != 1:
+            raise ValueError(f"members is {members.dtype} of shape {members.shape}")
+        if (members < 0).any() or (members >= n_features).any():
             raise ValueError("some of its members do not exist")
+        if (np.diff(members) <= 0).any():
+            raise ValueError("its members are not sorted")
+        self.members = members
+        names, kinds = meta["name"], meta["kind"]
+        if not all(type(name) is str for name in names) or not {*kinds} <= {"entered", "left"}:
+            raise ValueError("some of its events are neither entered nor left")
         numbers = {
             key: arrays[f"event_{key}"].tolist() for key in ("position", "feature", "rank", "score")
         }

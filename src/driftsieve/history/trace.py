@@ -26,8 +26,9 @@ class Trace:
         self.rows = 0
         self.position = np.zeros(max_records)
         self.width = np.zeros(max_records, np.int64)  # how many features there were
-        self.best = np.full((max_records, k), -1, np.int64)  # the best k; -1 where there are fewer
-        self.score = np.full((max_records, max_features), np.nan)
+        # Rows are filled when they come into use: until then they take no memory of the machine.
+        self.best = np.zeros((max_records, k), np.int64)  # the best k; -1 where there are fewer
+        self.score = np.zeros((max_records, max_features))
         self.rank = np.zeros((max_records, max_features), np.int64)  # 0: not followed then
         self.feature = np.full(max_features, -1, np.int64)  # the feature a column follows; -1: none
         self.last_best = np.zeros(max_features, np.int64)  # the count when last in the best half
@@ -84,8 +85,8 @@ class Trace:
         order = np.lexsort((-behind, self.last_best))  # unused columns come first: last_best is 0
         columns = order[~kept[order]][: new.size]
         self.feature[columns] = new
-        self.score[:, columns] = np.nan
-        self.rank[:, columns] = 0
+        self.score[: self.rows, columns] = np.nan
+        self.rank[: self.rows, columns] = 0
         for column, feature in zip(columns.tolist(), new.tolist(), strict=True):
             self.names[column] = name_of(feature, names)
         kept[columns] = True
@@ -100,6 +101,8 @@ class Trace:
     def restore(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Become the trace that had these parts; ValueError where none can have had them."""
         self.count, self.stride = meta["count"], meta["stride"]
+        if type(self.count) is not int or type(self.stride) is not int or self.stride < 1:
+            raise ValueError(f"count {self.count!r}, stride {self.stride!r}")
         self.rows = -(-self.count // self.stride)
         self.names = [str(name) for name in meta["names"]]
         if not 0 <= self.rows <= self.max_records or len(self.names) != self.feature.size:
@@ -111,6 +114,19 @@ class Trace:
             mine[...] = theirs
         if (self.feature >= self.known).any() or (self.feature < -1).any():
             raise ValueError("it follows features that do not exist")
+        used, rows = self.feature[self.feature >= 0], slice(0, self.rows)
+        sound = (
+            used.size == np.unique(used).size
+            and np.isfinite(self.position[rows]).all()
+            and (np.diff(self.position[rows]) > 0).all()
+            and (self.width[rows] >= 1).all()
+            and (np.diff(self.width[rows]) >= 0).all()
+            and (self.best[rows] >= -1).all()
+            and (self.best[rows] < self.width[rows, None]).all()
+            and (self.rank[rows] >= 0).all()
+        )
+        if not sound:
+            raise ValueError("its tables contradict each other")
 
 
 def name_of(feature: int, names: Sequence[str] | None) -> str:

@@ -1,0 +1,3 @@
+"""Scripts to be run, not modules to be looked through for doctests."""
+
+collect_ignore = ["fuzz_python.py", "make_corpus.py"]

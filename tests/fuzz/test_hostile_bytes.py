@@ -1,0 +1,129 @@
+"""Every reader survives arbitrary bytes; coverage-guided runs of the same are ``make fuzz``."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import struct
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import driftsieve as ds
+from driftsieve import codec
+from driftsieve.checkpoint import Checkpoint
+from driftsieve.history import ScoreHistory
+from driftsieve.pack import pack, unpack
+
+from .seeds import STATES, inputs
+from .targets import TARGETS
+
+READERS = {
+    "bank": ds.Bank.from_bytes,
+    "history": ScoreHistory.from_bytes,
+    "screener": ds.FeatureScreener.from_bytes,
+    "checkpoint": Checkpoint.from_bytes,
+}
+SEEDS = {kind: list(inputs(kind)) for kind in TARGETS}
+edits = st.lists(st.tuples(st.integers(0, 1 << 12), st.integers(0, 255)), max_size=6)
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_sound_input_passes(kind):
+    for seed in SEEDS[kind]:
+        TARGETS[kind](seed)
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_mutated_input_is_refused_in_words_or_works(kind, data):
+    seed = bytearray(data.draw(st.sampled_from(SEEDS[kind])))
+    for at, byte in data.draw(edits):
+        seed[at % len(seed)] = byte
+    end = data.draw(st.integers(0, len(seed)))
+    tail = data.draw(st.sampled_from([b"", b"\0" * 9, b'{"a":', b"\xff" * 8]))
+    TARGETS[kind](bytes(seed[:end]) + tail + bytes(seed[end:]))
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_corruption_is_told_from_hostility(kind):
+    sound = SEEDS[kind][-1]
+    for at in range(0, len(sound), 7):
+        flipped = bytearray(sound)
+        flipped[at] ^= 0x10
+        with pytest.raises(ValueError) as refusal:
+            READERS[kind](bytes(flipped))
+        told = str(refusal.value)
+        assert "\n" not in told
+        if 16 <= at < len(sound) - 4:
+            assert "checksum" in told
+    for end in range(0, len(sound), 5):
+        with pytest.raises(ValueError):
+            READERS[kind](sound[:end])
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_a_newer_version_is_refused_by_number(kind):
+    sound = bytearray(SEEDS[kind][-1])
+    sound[8:12] = struct.pack("<I", 7)
+    with pytest.raises(ValueError, match="version 7"):
+        READERS[kind](bytes(sound))
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_nothing_is_unpickled(kind, tmp_path):
+    class Bomb:
+        def __reduce__(self):
+            return Path.touch, (tmp_path / "ran",)
+
+    with pytest.raises(ValueError):
+        READERS[kind](pickle.dumps(Bomb()))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_no_module_can_run_what_it_reads():
+    runs = re.compile(r"\b(pickle|marshal|shelve|dill|joblib)\b.*\bload|\b(eval|exec)\(")
+    for path in Path(ds.__file__).parent.rglob("*.py"):
+        assert not runs.search(path.read_text()), path
+
+
+def test_other_things_than_bytes_are_refused():
+    with pytest.raises(TypeError, match="bytes, got int"):
+        ds.Bank.from_bytes(10**12)
+
+
+def peak(read, data):
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError):
+            read(data)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("text", [b"[" * 900, b"{},", b'"\xd1\x8f",', b"0,"])
+def test_a_header_takes_at_most_64_times_its_size(text):
+    header = b'{"kind":"bank","labels":[' + text * 20_000 + b"0]}"
+    data = codec.pack({"kind": "bank"}, b"")
+    body = struct.pack("<Q", len(header)) + header
+    from .targets import seal
+
+    data = seal(data[:16] + body)
+    assert peak(ds.Bank.from_bytes, data) < 64 * len(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("max_features", 10**9), ("max_events", 10**30), ("max_records", 10**30), ("k", 10**12)],
+)
+def test_a_history_makes_no_room_for_what_is_not_there(name, value):
+    sound = dict(STATES["history"]())["some"].to_bytes()
+    meta, arrays = unpack(sound, b"dshistor", 1, "")
+    meta["parameters"][name] = value
+    data = pack(b"dshistor", 1, meta, arrays)
+    assert peak(ScoreHistory.from_bytes, data) < 64 * len(data) + 65536
