@@ -59,8 +59,8 @@ def _labels(header: dict[str, Any], n_classes: int) -> Labels:
     values, kind = header.get("labels"), header.get("label_kind")
     sound = isinstance(values, list) and len(values) == n_classes == len(set(map(repr, values)))
     if isinstance(values, list) and n_classes:
-        sound = sound and isinstance(kind, str) and kind in _KINDS
-        sound = sound and all(type(v) is _KINDS[kind] for v in values)
+        of_kind = _KINDS.get(kind) if isinstance(kind, str) else None
+        sound = sound and of_kind is not None and all(type(v) is of_kind for v in values)
         if sound and kind == "integers":  # that one array of integers can hold
             low, high = min(values), max(values)
             sound = (low >= -(2**63) and high < 2**63) or (low >= 0 and high < 2**64)
