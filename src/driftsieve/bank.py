@@ -216,6 +216,7 @@ class Bank:
         width = batch.n_features
         admission = admitted(batch, self._labels, self._core, self._limits, self._meter)
         batch, classes, labels, n_ignored = admission
+        names = self._names_with(batch)
         rows = (classes, batch.sample_weight, batch.t, len(labels), self._threads)
         X = batch.X
         if isinstance(X, np.ndarray):
@@ -225,11 +226,18 @@ class Bank:
         self._learn_labels(labels)
         self._ignored_rows += n_ignored
         self._ignored_features = max(self._ignored_features, width - self.n_features)
-        if batch.feature_names is not None and (
-            self._names is None or len(batch.feature_names) > len(self._names)
-        ):
-            self._names = batch.feature_names
+        self._names = names
         return self
+
+    def _names_with(self, batch: Batch) -> tuple[str, ...] | None:
+        names = max(self._names or (), batch.feature_names or (), key=len)
+        width = max(self.n_features, batch.n_features)
+        if names and len(names) < width:
+            raise ValueError(
+                f"Only {len(names)} of {width} columns would have a name: give feature names with "
+                "every batch, or with none."
+            )
+        return names or None
 
     def _learn_labels(self, labels: Labels) -> None:
         """Also opens the fast lane of ``update``: no limit can be met and labels are integers."""

@@ -258,8 +258,8 @@ class Bank {
         }
         if (!fading_.fades()) info.times = {};
         if (clock_ == Clock::sample) latest += static_cast<double>(n_rows) - 1.0;
+        if (n_rows > 0 || clock_ == Clock::batch) now_ = std::max(now_, latest);
         ticks_ += clock_ == Clock::batch ? 1 : n_rows;
-        now_ = std::max(now_, latest);
         n_classes_ = std::max(n_classes_, n_classes);
     }
 
