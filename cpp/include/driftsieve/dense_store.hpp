@@ -318,7 +318,8 @@ class DenseStore {
                 const double weight = weights == nullptr
                                           ? static_cast<double>(count)
                                           : std::accumulate(weights, weights + count, 0.0);
-                const double* shift = tile.row(block.order[first]);
+                const double* shift =
+                    tile.row(block.order[first + Moments::heaviest(weights, count)]);
                 std::array<double, kTile> sum{};
                 std::array<double, kTile> squares{};
                 kernels().row_power_sums(tile.data, tile.row_stride, block.order.data() + first,

@@ -44,12 +44,12 @@ struct Moments {
         if (weight == 0.0) *this = Moments{};
     }
 
-    // Sums of the differences from the first value. With n values that costs at most a factor n of
-    // the last digit, since the first value is one of those whose spread is measured.
-    // weights == nullptr means all 1.
+    // Sums of the differences from the heaviest value. With n values that costs at most a factor n
+    // of the last digit, since that value has a share of 1/n or more in the spread that is
+    // measured. weights == nullptr means all 1.
     static Moments of(const double* values, const double* weights, std::size_t n) {
         if (n == 0) return {};
-        const double shift = values[0];
+        const double shift = values[heaviest(weights, n)];
         if (weights == nullptr) {
             const Kernels::PowerSums sums = kernels().power_sums(values, n, shift);
             return from_sums(static_cast<double>(n), sums.sum, sums.squares, shift);
@@ -64,6 +64,11 @@ struct Moments {
             squares += weights[i] * delta * delta;
         }
         return from_sums(weight, sum, squares, shift);
+    }
+
+    static std::size_t heaviest(const double* weights, std::size_t n) {
+        if (weights == nullptr) return 0;
+        return static_cast<std::size_t>(std::max_element(weights, weights + n) - weights);
     }
 
     static Moments from_sums(double weight, double sum, double squares, double shift) {
