@@ -52,7 +52,7 @@ def test_a_half_life_beyond_all_clocks_is_none():
 
 @pytest.mark.parametrize("clock", ["sample", "batch"])
 def test_a_clock_too_fast_for_its_half_life_is_refused_and_changes_nothing(clock):
-    bank = ds.Bank(half_life=1e-20, clock=clock)
+    bank = ds.Bank(half_life=1e-20, clock=clock).update([[1.0]], [0])
     before = bank.to_bytes()
     with pytest.raises(ValueError, match="half-lives away"):
         bank.update([[1.0], [2.0]], [0, 0])

@@ -258,7 +258,10 @@ class Bank {
         }
         if (!fading_.fades()) info.times = {};
         if (clock_ == Clock::sample) latest += static_cast<double>(n_rows) - 1.0;
-        if (n_rows > 0 || clock_ == Clock::batch) now_ = std::max(now_, latest);
+        if (n_rows > 0 || clock_ == Clock::batch) {
+            fading_.epoch_of(latest);  // throws if out of range
+            now_ = std::max(now_, latest);
+        }
         ticks_ += clock_ == Clock::batch ? 1 : n_rows;
         n_classes_ = std::max(n_classes_, n_classes);
     }
