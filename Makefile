@@ -10,13 +10,13 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 CPP := $(wildcard cpp/bind/*.[ch]pp cpp/include/driftsieve/*.hpp)
-CPP_TESTS := $(wildcard cpp/tests/*.[ch]pp cpp/fuzz/*.[ch]pp)
+CPP_TESTS := $(wildcard cpp/tests/*.[ch]pp cpp/fuzz/*.[ch]pp benchmarks/*.cpp)
 
 .DEFAULT_GOAL := help
 .PHONY: help venv build demo test cpp-test sanitize fuzz fuzz-smoke soak stub lint format bench docs dist clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 venv: .venv/.made  ## Make the virtual environment with the build tools
 build: .venv/.built  ## Build and install the package, editable, into .venv
@@ -40,7 +40,7 @@ test: .venv/.test cpp-test  ## Run the Python and the C++ tests
 	@touch $@
 
 # scikit-build-core knows whether the cmake and ninja on PATH will do, and names those of PyPI if not.
-.venv/.built: .venv/.made pyproject.toml CMakeLists.txt $(CPP)
+.venv/.built: .venv/.made pyproject.toml CMakeLists.txt $(CPP) $(wildcard cpp/src/*.cpp)
 	@echo "Building and installing driftsieve"
 	@needs=$$($(BIN)/python -c 'from scikit_build_core.build import get_requires_for_build_editable as f; \
 	  print(*f())') && { test -z "$$needs" || $(PIP) $$needs; }
@@ -107,8 +107,22 @@ format: .venv/.lint  ## Put Python and C++ into the project's layout
 	@$(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(CPP) $(CPP_TESTS)
 
-bench: .venv/.bench  ## Run the benchmarks, side by side with other libraries
+.PHONY: bench-scaling bench-instructions bench-docs
+bench: .venv/.bench  ## Measure every goal, side by side with other libraries (ARGS=--help)
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+bench-scaling: .venv/.bench  ## Time and state as rows, features, classes, epsilon and batches grow
+	@$(BIN)/python -m benchmarks.scaling --images build $(ARGS)
+
+bench-instructions: .venv/.built  ## Count the instructions of the hot loops; fail if 5 % above record
+	@cmake -S . -B build/hot -G Ninja -DDRIFTSIEVE_BENCH=ON >/dev/null
+	@cmake --build build/hot --target driftsieve_hot_loops
+	@$(BIN)/python -m benchmarks.instructions build/hot/driftsieve_hot_loops $(ARGS)
+
+bench-docs: .venv/.bench  ## Measure all of it, and put the figures into docs/performance.md
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.scaling --images docs/images
+	@$(BIN)/python -m benchmarks.page
 
 docs: .venv/.docs  ## Build the documentation as a site, in site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict

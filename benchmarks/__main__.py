@@ -1,0 +1,47 @@
+"""Every goal of the table, measured here and now: ``python -m benchmarks``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks import csr, dense, growth, machine, rows, table, text
+from benchmarks.harness import Row, run
+
+GROUPS = {"dense": dense, "csr": csr, "rows": rows, "text": text, "growth": growth}
+
+
+def main() -> None:
+    options = parse()
+    about = machine.describe()
+    clock = "processor time; with threads, wall" if options.cpu_time else "wall time"
+    found: list[Row] = []
+    for name in options.only:
+        for work in GROUPS[name].works(options.quick):
+            print(f"measuring {work.name}", file=sys.stderr, flush=True)
+            found += run(work, options.rounds, options.cpu_time)
+    print(*(f"{key}: {value}" for key, value in about.items()), f"clock: {clock}", sep="\n")
+    print(f"\n{table.as_text(found)}\n\n{table.summary(found)}")
+    if options.quick:
+        print("These data are tiny: the figures show that everything runs, and nothing else.")
+    settings = {"clock": clock, "rounds": options.rounds, "quick": options.quick}
+    table.write_json(options.json, found, machine=about, **settings)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="medians are over this many")
+    parser.add_argument("--quick", action="store_true", help="tiny data: shows that all of it runs")
+    parser.add_argument(
+        "--cpu-time",
+        action="store_true",
+        help="processor time instead of wall time, for a busy machine (not for threads)",
+    )
+    parser.add_argument("--only", nargs="+", choices=GROUPS, default=list(GROUPS), help="groups")
+    parser.add_argument("--json", type=Path, default=Path("build/bench.json"))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

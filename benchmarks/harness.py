@@ -1,0 +1,151 @@
+"""Runs tasks in interleaved rounds and holds their medians against goals."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to time, and how many values (or features, or bytes) it works on."""
+
+    run: Callable[..., Any]
+    count: float
+    needs: str = ""  # the package without which it cannot run
+    threads: int = 1
+    prepare: Callable[[], Any] | None = None  # makes the argument of `run`, off the clock
+
+    def absent(self) -> str:
+        """Why it cannot run here; empty if it can."""
+        if self.threads > len(os.sched_getaffinity(0)):
+            return f"needs {self.threads} cores"
+        try:
+            if self.needs:
+                importlib.import_module(self.needs)  # now, not while the clock runs
+        except ModuleNotFoundError as error:
+            return f"{error.name} is not installed"
+        return ""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """At most: ours / peer. At least: peer / ours. Neither: peer / ours, for information.
+
+    The peer is a task, the fastest of several, or the number that ours is not to exceed.
+    """
+
+    ours: str
+    peer: str | tuple[str, ...] | float
+    at_most: float | None = None
+    at_least: float | None = None
+    wall: bool = False  # by the clock on the wall, whatever was asked for: more threads than one
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: *work, ours, peer, ratio, goal, met*."""
+
+    work: str
+    ours: float | str | None
+    unit: str
+    peer: str = ""
+    peer_value: float | None = None
+    ratio: float | None = None
+    goal: str = ""
+    met: bool | None = None  # None: there is no goal, or it could not be measured
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """Tasks on the same data, in turns."""
+
+    name: str
+    tasks: Mapping[str, Task]
+    goals: tuple[Goal, ...]
+    unit: str = "ns/value"
+    per_second: float = 1e9
+    facts: Callable[[], list[Row]] = field(default=list)  # what is found without a clock
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds for each of `count`: the median over the rounds."""
+
+    wall: float
+    cpu: float
+
+
+def interleave(tasks: Mapping[str, Task], rounds: int) -> dict[str, Cost]:
+    """Every task once a round, beginning with another one each time."""
+    names = list(tasks)
+    given = {name: (task.prepare(),) if task.prepare else () for name, task in tasks.items()}
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    for turn in range(rounds):
+        shift = turn % max(1, len(names))
+        for name in names[shift:] + names[:shift]:
+            gc.collect()
+            wall, cpu = time.perf_counter(), time.process_time()
+            result = tasks[name].run(*given[name])
+            taken[name].append((time.perf_counter() - wall, time.process_time() - cpu))
+            del result  # freeing it is not part of the work
+    return {
+        name: Cost(
+            statistics.median(wall for wall, _ in times) / tasks[name].count,
+            statistics.median(cpu for _, cpu in times) / tasks[name].count,
+        )
+        for name, times in taken.items()
+    }
+
+
+def run(work: Work, rounds: int, cpu_time: bool) -> Iterator[Row]:
+    """The rows of a work: one for each goal, then the facts."""
+    absent = {name: why for name, task in work.tasks.items() if (why := task.absent())}
+    costs = interleave({k: task for k, task in work.tasks.items() if k not in absent}, rounds)
+    for goal in work.goals:
+        yield _judge(work, goal, costs, absent, cpu_time)
+    yield from work.facts()
+
+
+def _judge(
+    work: Work, goal: Goal, costs: Mapping[str, Cost], absent: Mapping[str, str], cpu_time: bool
+) -> Row:
+    def cost(name: str) -> float:
+        found = costs[name]
+        return (found.cpu if cpu_time and not goal.wall else found.wall) * work.per_second
+
+    title, wanted = f"{work.name}: {goal.ours}", _wanted(goal, work.unit)
+    if isinstance(goal.peer, float):
+        if goal.ours in absent:
+            return Row(title, None, work.unit, goal=wanted, note=absent[goal.ours])
+        ours = cost(goal.ours)
+        return Row(title, ours, work.unit, goal=wanted, met=ours <= goal.peer)
+    peers = (goal.peer,) if isinstance(goal.peer, str) else goal.peer
+    there = [peer for peer in peers if peer not in absent]
+    if goal.ours in absent or not there:
+        why = absent.get(goal.ours) or absent[peers[0]]
+        known = cost(goal.ours) if goal.ours in costs else None
+        return Row(title, known, work.unit, peers[0], goal=wanted, note=why)
+    peer = min(there, key=cost)
+    ours, theirs = cost(goal.ours), cost(peer)
+    if goal.at_most is not None:
+        ratio = ours / theirs
+        return Row(title, ours, work.unit, peer, theirs, ratio, wanted, ratio <= goal.at_most)
+    ratio = theirs / ours
+    met = None if goal.at_least is None else ratio >= goal.at_least
+    return Row(title, ours, work.unit, peer, theirs, ratio, wanted, met)
+
+
+def _wanted(goal: Goal, unit: str) -> str:
+    if isinstance(goal.peer, float):
+        return f"≤ {goal.peer:g} {unit}"
+    if goal.at_most is not None:
+        return f"≤ {goal.at_most:g} ×"
+    return "" if goal.at_least is None else f"≥ {goal.at_least:g} ×"
