@@ -130,14 +130,14 @@ def test_weights_drop_and_categorical(call, folder):
     assert sum(entry["weight"] for entry in found["classes"]) == sum(1 + i % 4 for i in range(50))
 
 
-def test_standard_input_and_several_files(spawn, stream, folder):
+def test_standard_input_and_several_files(call, spawn, stream, folder):
     text = stream.read_text()
     header, *lines = text.splitlines(keepends=True)
     (folder / "part1.csv").write_text(header + "".join(lines[:300]))
     (folder / "part2.csv").write_text(header + "".join(lines[300:]))
-    whole = spawn("screen", stream, "--target", "kind")
+    whole = call("screen", stream, "--target", "kind")
     piped = spawn("screen", "-", "--format", "csv", "--target", "kind", input=text)
-    parts = spawn("screen", "part*.csv", "--target", "kind")
+    parts = call("screen", "part*.csv", "--target", "kind")
     assert whole.code == piped.code == parts.code == 0
     assert whole.out == piped.out == parts.out
 

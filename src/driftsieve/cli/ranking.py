@@ -58,22 +58,27 @@ class Ranking:
             _certificate(shares),
         )
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return ("rank", "feature", "name", "score", *(() if self.pvalues is None else ("pvalue",)))
-
-    def rows(self, top: int | None = None) -> Iterator[tuple[Any, ...]]:
-        """A row of ``columns`` for each feature, the best first."""
+    def columns(self, top: int | None = None) -> dict[str, Any]:
+        """Rank, number, name, score and p-value of each feature, the best first."""
         order = self.order[:top]
         features = order.tolist()
-        names = (f"x{f}" if self.names is None else self.names[f] for f in features)
-        numbers = [self.scores[order].tolist()]
-        if self.pvalues is not None:
-            numbers.append(self.pvalues[order].tolist())
-        return zip(range(1, len(features) + 1), features, names, *numbers, strict=True)
+        columns = {
+            "rank": np.arange(1, len(order) + 1),
+            "feature": order,
+            "name": [f"x{f}" if self.names is None else self.names[f] for f in features],
+            "score": self.scores[order],
+        }
+        return columns if self.pvalues is None else columns | {"pvalue": self.pvalues[order]}
+
+    def rows(self, top: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """The same, feature by feature."""
+        columns = self.columns(top).values()
+        lists = (c if isinstance(c, list) else c.tolist() for c in columns)
+        return zip(*lists, strict=True)
 
     def records(self, top: int | None = None) -> list[dict[str, Any]]:
-        return [dict(zip(self.columns, row, strict=True)) for row in self.rows(top)]
+        names = tuple(self.columns(0))
+        return [dict(zip(names, row, strict=True)) for row in self.rows(top)]
 
     def write(self, path: Path) -> None:
         """Replace the file by the whole ranking, in the format that its suffix says."""
@@ -121,7 +126,7 @@ def _certificate(shares: list[Floats]) -> Certificate:
 def _write_csv(ranking: Ranking, file: BinaryIO) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(ranking.columns)
+    writer.writerow(ranking.columns(0))
     writer.writerows(ranking.rows())
     text.detach()  # flushes, and leaves the file open
 
@@ -135,8 +140,7 @@ def _write_parquet(ranking: Ranking, file: BinaryIO) -> None:
     pa: Any = pyarrow("Writing parquet files")
     import pyarrow.parquet as pq
 
-    columns = zip(ranking.columns, zip(*ranking.rows(), strict=True), strict=True)
-    pq.write_table(pa.table({name: list(values) for name, values in columns}), file)
+    pq.write_table(pa.table(ranking.columns()), file)
 
 
 WRITERS = {".csv": _write_csv, ".json": _write_json, ".parquet": _write_parquet}

@@ -94,7 +94,7 @@ def to_json(data: Mapping[str, Any], *, indent: int | None = None) -> str:
     >>> to_json({"scores": {"t": [1.5, math.inf]}})
     '{"scores": {"t": [1.5, "Infinity"]}}'
     """
-    return json.dumps(_finite(data), indent=indent, allow_nan=False)
+    return json.dumps(finite(data), indent=indent, allow_nan=False)
 
 
 def _of_snapshot(snapshot: Snapshot, score: str, fine: list[Snapshot]) -> dict[str, Any]:
@@ -216,14 +216,15 @@ def _plain(value: Any) -> str | int | float | bool | None:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """The same with texts in place of the numbers that JSON lacks."""
     if isinstance(value, Mapping):
-        return {key: _finite(v) for key, v in value.items()}
+        return {key: finite(v) for key, v in value.items()}
     if isinstance(value, list):
         with suppress(TypeError):  # a list of numbers, most often all finite
             if all(map(math.isfinite, value)):
                 return value
-        return [_finite(v) for v in value]
+        return [finite(v) for v in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value

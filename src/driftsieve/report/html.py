@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from driftsieve.report.data import finite
+
 _SCRIPTS = ("dom", "charts", "overtime", "table", "detail", "page")
 
 
@@ -57,6 +59,7 @@ def _embed(data: Any) -> str:
 def _compact(data: Mapping[str, Any]) -> dict[str, Any]:
     """The same content with the long columns as base64 of typed arrays: a third of the size."""
     out = dict(data)
+    out["parameters"] = finite(data["parameters"])
     out["features"] = _array(data["features"], "i4")
     out["scores"] = {key: _array(values, "f4") for key, values in data["scores"].items()}
     out["ranks"] = {key: _array(values, "i4") for key, values in data["ranks"].items()}

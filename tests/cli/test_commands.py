@@ -1,0 +1,210 @@
+"""``merge``, ``inspect``, ``report``, ``demo``, and what all commands have in common."""
+
+import csv
+import json
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.main import get_command
+
+import driftsieve as ds
+from driftsieve import demo
+from driftsieve.checkpoint import Checkpoint
+from driftsieve.cli.app import app
+from driftsieve.history import ScoreHistory
+
+from .helpers import DRIFTSIEVE
+
+
+def bank_of(stream, *slices, **settings):
+    """A bank of some rows of the stream by the Python interface."""
+    bank = ds.Bank(**settings)
+    for batch in ds.as_batches(stream, target="kind", batch_size=100):
+        rows = bank.n_rows
+        if any(s.start <= rows < s.stop for s in slices):
+            bank.update_batch(batch)
+    return bank
+
+
+@pytest.fixture
+def halves(stream, folder):
+    header, *lines = stream.read_text().splitlines(keepends=True)
+    for name, part in (("a", lines[:600]), ("b", lines[600:])):
+        (folder / f"{name}.csv").write_text(header + "".join(part))
+
+
+@pytest.mark.usefixtures("halves")
+@pytest.mark.parametrize("fading", [[], ["--half-life", 100], ["--alpha", 0.9, "--clock", "batch"]])
+def test_merged_halves_score_as_the_whole(fading, call):
+    options = ["--target", "kind", "--epsilon", 0.001, "--batch-size", 100, *fading]
+    for name in ("a", "b", "stream"):
+        assert call("screen", f"{name}.csv", *options, "--state", f"{name}.dsv").code == 0
+    code, out, err = call("merge", "a.dsv", "b.dsv", "-o", "c.dsv")
+    assert (code, err) == (0, "")
+    assert out.startswith("1,000 rows, 5 features, 2 classes (ham, spam).")
+    merged = ds.Bank.from_bytes(Path("c.dsv").read_bytes())
+    whole = Checkpoint.load("stream.dsv").bank
+    assert merged.now == whole.now
+    for score in (ds.scores.t_score, ds.scores.mutual_info):
+        np.testing.assert_allclose(score(merged.freeze()), score(whole.freeze()), rtol=1e-9)
+
+
+@pytest.mark.usefixtures("halves")
+def test_merge_takes_merged_banks_and_one_alone(call):
+    for name in ("a", "b"):
+        arguments = [f"{name}.csv", "--target", "kind", "--state", f"{name}.dsv"]
+        assert call("screen", *arguments).code == 0
+    assert call("merge", "a.dsv", "-o", "one.dsv").code == 0
+    assert call("merge", "one.dsv", "b.dsv", "-o", "two.dsv", "--json").code == 0
+    found = json.loads(call("merge", "two.dsv", "a.dsv", "-o", "two.dsv", "--json").out)
+    assert (found["rows"], found["output"]) == (1600, "two.dsv")
+
+
+@pytest.mark.usefixtures("halves")
+def test_banks_of_other_settings_do_not_merge(call, folder):
+    for name, half_life in (("a", 10), ("b", 20)):
+        arguments = [f"{name}.csv", "--target", "kind", "--half-life", half_life]
+        assert call("screen", *arguments, "--state", f"{name}.dsv").code == 0
+    code, out, err = call("merge", "a.dsv", "b.dsv", "-o", "c.dsv")
+    assert (code, out) == (2, "")
+    assert err.startswith("driftsieve: b.dsv does not merge with a.dsv: Only banks with the same")
+    assert not (folder / "c.dsv").exists()
+
+
+def test_inspect_tells_all_about_a_state(stream, call):
+    options = ["--target", "kind", "--half-life", 100, "--history-every", 200, "--top", 3]
+    assert call("screen", stream, *options, "--state", "s.dsv").code == 0
+    bank = Checkpoint.load("s.dsv").bank
+    found = json.loads(call("inspect", "s.dsv", "--json").out)
+    snapshot = bank.freeze()
+    assert (found["rows"], found["features"], found["now"]) == (1000, 5, 999.0)
+    assert found["file_bytes"] == Path("s.dsv").stat().st_size
+    assert found["memory_bytes"] == bank.nbytes
+    weights = [entry["weight"] for entry in found["classes"]]
+    np.testing.assert_array_equal(weights, snapshot.class_weight)
+    share = snapshot.rank_error / snapshot.weight.sum(axis=0)
+    assert found["rank_error"]["largest"] == pytest.approx(share.max())
+    assert found["rank_error"]["exact_features"] == (share == 0).sum()
+    assert found["settings"]["half_life"] == 100
+    assert found["settings"]["clock"] == "sample"
+    assert found["input"]["rows_read"] == 1000
+    assert found["input"]["files"][0]["name"] == str(stream)
+    assert found["input"]["settings"]["target"] == "kind"
+    assert found["history"]["records"] == 5
+    text = call("inspect", "s.dsv").out
+    for part in ("1,000", "ham (", "half_life=100.0", "5 records of mutual_info", str(stream)):
+        assert part in text
+
+
+def test_inspect_a_bank_alone_and_a_history_alone(stream, call):
+    Path("b.dsv").write_bytes(bank_of(stream, slice(0, 1000)).to_bytes())
+    found = json.loads(call("inspect", "b.dsv", "--json").out)
+    assert found["rows"] == 1000
+    assert found["settings"]["half_life"] == "Infinity"
+    assert "input" not in found
+    history = ScoreHistory("t", k=1)
+    history.record(10, [1.0, math.inf])
+    Path("h.dsh").write_bytes(history.to_bytes())
+    found = json.loads(call("inspect", "h.dsh", "--json").out)
+    assert found["history"]["records"] == 1
+    assert "rows" not in found
+    assert "1 records of t" in call("inspect", "h.dsh").out
+    assert call("inspect", "b.dsv").code == 0
+
+
+def test_inspect_an_empty_bank(call):
+    Path("b.dsv").write_bytes(ds.Bank().to_bytes())
+    assert json.loads(call("inspect", "b.dsv", "--json").out)["rows"] == 0
+    code, _, err = call("report", "b.dsv", "-o", "r.html")
+    assert code == 2
+    assert "at least 2 classes" in err
+
+
+def test_report_of_a_bank_and_of_a_history(stream, call):
+    options = ["--target", "kind", "--history-every", 100, "--state", "s.dsv", "--top", 3]
+    assert call("screen", stream, *options).code == 0
+    for name, content in [
+        ("b.dsv", Checkpoint.load("s.dsv").bank.to_bytes()),
+        ("h.dsh", Checkpoint.load("s.dsv").history.to_bytes()),
+    ]:
+        Path(name).write_bytes(content)
+    reports = {}
+    for name in ("s.dsv", "b.dsv", "h.dsh"):
+        assert call("report", name, "-o", "r.html").code == 0
+        assert call("report", name, "-o", "r.json").code == 0
+        reports[name] = json.loads(Path("r.json").read_text())
+    assert reports["s.dsv"]["names"] == reports["b.dsv"]["names"]
+    assert reports["s.dsv"]["history"] == reports["h.dsh"]["history"]
+    assert reports["b.dsv"]["history"] is None
+    assert reports["s.dsv"]["parameters"]["target"] == "kind"
+    assert reports["h.dsh"]["certificate"] is None
+    assert "a history, not a bank" in call("merge", "h.dsh", "-o", "c.dsv").err
+
+
+def test_demo_runs_and_saves_its_stream(call):
+    code, out, err = call("demo")
+    assert (code, err) == (0, "")
+    assert "20,000 rows in one pass" in out
+    assert call("demo", "--save", "d.csv").code == 0
+    with Path("d.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == [*demo.FEATURES, "state"]
+    assert len(rows) == 20_000
+    X, y = next(demo.drifting_stream())
+    np.testing.assert_allclose(np.array([row[:-1] for row in rows[:500]], float), X, atol=5e-5)
+    assert [row[-1] for row in rows[:500]] == y.tolist()
+
+
+def test_version_and_help(call):
+    assert call("--version").out == f"driftsieve {ds.__version__}\n"
+    for command in ("screen", "merge", "inspect", "report", "demo"):
+        code, out, _ = call(command, "--help")
+        assert code == 0
+        assert "Usage: driftsieve " + command in out
+    code, out, err = call()
+    assert (code, err) == (2, "")
+    assert "screen" in out
+
+
+def test_every_option_is_documented():
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    for command in get_command(app).commands.values():
+        assert f"driftsieve {command.name}" in page
+        for parameter in command.params:
+            for option in parameter.opts:
+                if option.startswith("--"):
+                    assert f"`{option}" in page, f"{command.name} {option}"
+
+
+def test_a_wrong_command_is_one_line(call):
+    code, out, err = call("scren")
+    assert (code, out) == (2, "")
+    assert err.startswith("driftsieve: No such command 'scren'.")
+    assert err.count("\n") == 1
+
+
+def test_a_reader_that_has_seen_enough_ends_it_quietly(stream):
+    process = os.popen(f"{DRIFTSIEVE} screen {stream} --target kind --json | head -1")
+    assert process.read() == "{\n"
+    assert process.close() is None
+
+
+@pytest.mark.parametrize(
+    ("words", "completion"),
+    [
+        ("driftsieve in", "inspect"),
+        ("driftsieve screen --half", "--half-life"),
+        ("driftsieve screen --score mut", "mutual_info"),
+        ("driftsieve screen --format par", "parquet"),
+    ],
+)
+def test_shells_complete(words, completion, call, monkeypatch):
+    monkeypatch.setenv("_DRIFTSIEVE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    code, out, _ = call()
+    assert code == 0
+    assert completion in out.split()
