@@ -128,8 +128,8 @@ def test_labels_that_change_their_kind_name_the_rows(call, folder):
     ("arguments", "message"),
     [
         (["--epsilon", "2"], "epsilon must be between 0 and 0.5"),
-        (["--half-life", "-1"], "half_life must be greater than 0"),
-        (["--half-life", "9", "--alpha", ".5"], "Give alpha or half_life, not both"),
+        (["--half-life", "-1"], "--half-life must be greater than 0"),
+        (["--half-life", "9", "--alpha", ".5"], "Give alpha or --half-life, not both"),
         (["--bins", "1"], "--bins"),
         (["--batch-size", "0"], "--batch-size"),
         (["--top", "many"], "--top"),

@@ -32,7 +32,7 @@ def demo(
         writer.writerow([*stream.FEATURES, "state"])
         for X, y in stream.drifting_stream():
             writer.writerows(
-                [*row, label] for row, label in zip(X.round(4).tolist(), y, strict=True)
+                [*row, label] for row, label in zip(X.round(1).tolist(), y, strict=True)
             )
         text.detach()
     print(printable(f"Written: {save}"))

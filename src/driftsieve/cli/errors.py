@@ -22,8 +22,8 @@ UsageError, ClickException = typer.BadParameter.__mro__[1:3]
 _TROUBLE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
 # Messages of the Python interface speak of its arguments.
 _ARGUMENT = re.compile(
-    r"""\b(target|time|weight|format|missing|drop|categorical|header|delimiter|zero_based)="""
-    r"""(?:"(\w+)")?"""
+    r"""\b(?:(target|time|weight|format|missing|drop|categorical|on_limit)=(?:"(\w+)")?"""
+    r"""|(max_features|max_classes|max_bytes|half_life))"""
 )
 
 
@@ -60,13 +60,13 @@ def _described(error: BaseException) -> tuple[int, str]:
         return INTERRUPTED, "Interrupted."
     if isinstance(error, SourceError):
         file = f"{error.file}" if error.file and str(error).startswith(error.file) else ""
-        return BAD_INPUT, file + _as_options(str(error).removeprefix(file))
+        return BAD_INPUT, file + as_options(str(error).removeprefix(file))
     if isinstance(error, OSError):
         name = f"{os.fspath(error.filename)!s}: " if error.filename else ""
         code = FAILED if error.errno in _TROUBLE else BAD_INPUT
         return code, name + (error.strerror or str(error))
     if isinstance(error, ValueError | TypeError | ImportError):
-        return BAD_INPUT, _as_options(str(error))
+        return BAD_INPUT, as_options(str(error))
     if isinstance(error, MemoryError):
         return FAILED, "there is not enough memory: a smaller --batch-size may help"
     problem = f"{type(error).__name__}: {error}"
@@ -82,12 +82,15 @@ def _usage(error: BaseException) -> int:
     return BAD_INPUT
 
 
-def _as_options(text: str) -> str:
+def as_options(text: str) -> str:
     """The arguments of Python in a message as the options of the command line.
 
-    >>> _as_options('Input X contains NaN. Pass missing="ignore" to leave missing values out.')
+    >>> as_options('Input X contains NaN. Pass missing="ignore" to leave missing values out.')
     'Input X contains NaN. Pass --missing ignore to leave missing values out.'
     """
-    return _ARGUMENT.sub(
-        lambda found: f"--{found[1].replace('_', '-')}" + (f" {found[2]}" if found[2] else ""), text
-    )
+
+    def option(found: re.Match[str]) -> str:
+        name = "--" + (found[1] or found[3]).replace("_", "-")
+        return f"{name} {found[2]}" if found[2] else name
+
+    return _ARGUMENT.sub(option, text)

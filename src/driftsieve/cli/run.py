@@ -11,11 +11,10 @@ import numpy as np
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing
 from driftsieve.checkpoint import Checkpoint, Place
-from driftsieve.cli.errors import CommandError
+from driftsieve.cli.errors import CommandError, as_options
 from driftsieve.cli.ranking import is_ready, scores
 from driftsieve.fingerprint import Fingerprint
 from driftsieve.history import ScoreHistory
-from driftsieve.limits import LimitError
 from driftsieve.report.text import printable
 from driftsieve.scores import SCORES, rank
 from driftsieve.sources import Batches, as_batches
@@ -78,7 +77,7 @@ class Settings:
             zero_based=self.zero_based,
             categorical=self.categorical,
             drop=self.drop,
-            **{name: limits[name] for name in limits if name == "max_features"},
+            **{name: limits[name] for name in limits if name in ("max_features", "on_limit")},
         )
 
     def stored(self) -> dict[str, Any]:
@@ -144,16 +143,18 @@ class Run:
         """Why rows were left out, for the first few of them."""
         return (self._start.reasons + self._reasons)[:N_REASONS]
 
+    @property
+    def ignored(self) -> dict[str, int]:
+        """What is beyond the limits, and was left out with ``--on-limit ignore_new``."""
+        return {**self.bank.ignored, "values": self.batches.values_ignored}
+
     def take(self, batch: Batch) -> None:
         """Screen the batch that ``batches`` delivered last."""
         try:
             self.bank.update_batch(batch)
         except (ValueError, TypeError) as error:
             rows = f"rows {self._position + 1:,} to {self.batches.position:,}"
-            text = str(error)
-            if isinstance(error, LimitError):  # what Python calls it, and what is no option here
-                text = text.partition(", or pass on_limit")[0].replace("max_", "--max-")
-            raise CommandError(f"{self._names}, {rows}: {text}") from error
+            raise CommandError(f"{self._names}, {rows}: {as_options(str(error))}") from error
         self._note()
         every = self.settings.history_every
         if every is not None and self.bank.n_rows // every > self._recorded // every:

@@ -20,13 +20,8 @@ from driftsieve.report.text import printable
 from driftsieve.sources import FORMATS
 from driftsieve.sources.files import pyarrow
 
-READING, FADING, RESULTS, STATE, LIMITS = (
-    "Reading",
-    "Fading",
-    "Results",
-    "Checkpoints",
-    "Limits",
-)
+READING, FADING, LIMITS = "Reading", "Fading", "Limits"
+RESULTS, STATE = "Results", "Checkpoints"
 
 
 def screen(
@@ -153,6 +148,10 @@ def screen(
             rich_help_panel=LIMITS,
         ),
     ] = None,
+    on_limit: Annotated[
+        Literal["error", "ignore_new"],
+        typer.Option(help="Or leave out and count what is new.", rich_help_panel=LIMITS),
+    ] = "error",
     json: Json = False,
     state: Annotated[
         Path | None,
@@ -223,7 +222,12 @@ def screen(
         bins=bins,
         top=top,
     )
-    limits = {"max_features": max_features, "max_classes": max_classes, "max_bytes": max_bytes}
+    limits = {
+        "max_features": max_features,
+        "max_classes": max_classes,
+        "max_bytes": max_bytes,
+        "on_limit": on_limit,
+    }
     every = Every.parse(checkpoint_every) if checkpoint_every else None
     resumed = None
     if state is not None:
@@ -256,6 +260,7 @@ def _results(
     if as_json:
         found = show.facts(run.bank, ranking.certificate)
         found |= {"rows_left_out": run.rows_skipped, "reasons": list(run.reasons)}
+        found |= {"beyond_limits": run.ignored}
         found |= {name: None if path is None else str(path) for name, path in written.items()}
         found |= {"score": ranking.score, "ranking": ranking.records(settings.top)}
         print(to_json(found, indent=1))
@@ -290,3 +295,6 @@ def _tell_left_out(run: Run) -> None:
             say(f"  {reason}")
         if run.rows_skipped > len(run.reasons):
             say(f"  and {run.rows_skipped - len(run.reasons):,} more")
+    if any(run.ignored.values()):
+        counts = (show.count(n, kind.removesuffix("s")) for kind, n in run.ignored.items() if n)
+        say(f"Left out beyond the limits: {', '.join(counts)}")
