@@ -80,11 +80,12 @@ def test_ranks_are_within_epsilon_and_the_certificate(epsilon: float, weights: s
         errors.check(epsilon)
 
 
-@pytest.mark.parametrize("weights", ["unit", "shrinking and fading"])
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(
+    ("epsilon", "weights"), [(0.1, "unit"), (0.01, "shrinking and fading"), (0.001, "unit")]
+)
 def test_ranks_of_a_million_rows(epsilon: float, weights: str) -> None:
     n = 1_000_000
-    X, y = hostile_orders(n)[:, [0, 1, 2, 5]], rare_class(n)
+    X, y = hostile_orders(n)[:, [0, 2, 5]], rare_class(n)
     sample_weight, settings = WEIGHTS[weights](n)
     bank = ds.Bank(epsilon, **settings).update(X, y, sample_weight)
     for errors in rank_errors(bank, X, y, weight_from_now(n, sample_weight, **settings)):
