@@ -47,6 +47,7 @@ def test_json_features_appear_over_time(tmp_path: Path) -> None:
         (b'{"y": 1, "a": Infinity}', "Input X contains infinity: inf, column 0 ('a')."),
         (b'{"y": 1, "a": 1' + b"0" * 400 + b"}", "int too large to convert to float"),
         (b'{"y": 1, "a": "\xff"}', "not valid UTF-8 (byte 0xff)"),
+        (b'{"y": 1, "\\ud800": 2}', "not valid Unicode ('\\ud800')"),
         (b"[" * 100_000, "not valid JSON"),
     ],
 )

@@ -35,8 +35,12 @@ def _object(line: bytes | str) -> dict[str, Any] | str:
         return line
     try:
         value = json.loads(line.decode())
+        if b"\\u" in line:  # half of a surrogate pair is no text, and no file could hold it
+            json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as problem:
         return f"not valid UTF-8 (byte {line[problem.start]:#x})"
+    except UnicodeEncodeError as problem:
+        return f"not valid Unicode ({ascii(problem.object[problem.start])})"
     except (ValueError, RecursionError) as problem:
         return f"not valid JSON: {problem}"
     return value if isinstance(value, dict) else f"not a JSON object but {str(value)[:40]!r}"
