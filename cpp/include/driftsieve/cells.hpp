@@ -70,7 +70,9 @@ class CellGrid {
         const auto bits = std::bit_cast<std::uint64_t>(end);
         if (end > 0.0) return std::bit_cast<double>(bits - 1);
         if (end < 0.0) return std::bit_cast<double>(bits + 1);
-        return -std::numeric_limits<double>::denorm_min();
+        // In wide cells what is nearer to 0 than this has index() of 0: its product underflows.
+        constexpr double tiny = std::numeric_limits<double>::denorm_min();
+        return -std::nextafter(tiny * (width_ / 2.0), 1.0);
     }
 
   private:
