@@ -13,7 +13,7 @@ CPP := $(wildcard cpp/bind/*.[ch]pp cpp/include/driftsieve/*.hpp)
 CPP_TESTS := $(wildcard cpp/tests/*.[ch]pp cpp/fuzz/*.[ch]pp benchmarks/*.cpp)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test cpp-test sanitize fuzz fuzz-smoke soak stub lint format bench docs dist clean
+.PHONY: help venv build demo test cpp-test sanitize fuzz fuzz-smoke pinned soak stub lint format bench docs dist clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,22 +62,19 @@ sanitize: .venv/.built  ## Run the C++ tests under ASan with UBSan, and under TS
 	  cmake -S . -B build/san-$$s -G Ninja -DDRIFTSIEVE_TESTS=ON -DDRIFTSIEVE_SANITIZE=$$s >/dev/null && \
 	  cmake --build build/san-$$s && build/san-$$s/driftsieve_tests || exit 1; done
 
-# Inputs that are found stay in build/fuzz-corpus; a crash leaves its input in build/.
+# Inputs that libFuzzer finds stay in build/fuzz-corpus; a crash leaves its input in build/.
 FUZZ_SECONDS ?= 600
-FUZZ_KINDS := bank screener history checkpoint csv jsonl svmlight parquet gzip
-FUZZ_OPTIONS = -rss_limit_mb=2048 -timeout=10 -artifact_prefix=build/ -print_final_stats=1
+FUZZ_STATES := bank screener history checkpoint
+FUZZ_FILES := csv jsonl svmlight parquet gzip
 
-fuzz: build/fuzz/made .venv/.fuzz  ## Fuzz every reader of bytes and files for FUZZ_SECONDS each
-	@for kind in bank svmlight; do mkdir -p build/fuzz-corpus/cpp-$$kind && \
-	  build/fuzz/fuzz_$$kind $(FUZZ_OPTIONS) -max_len=4096 -max_total_time=$(FUZZ_SECONDS) \
-	    build/fuzz-corpus/cpp-$$kind cpp/fuzz/corpus/$$kind 2>build/fuzz-$$kind.log || \
-	    { tail -40 build/fuzz-$$kind.log; exit 1; }; \
-	  grep 'stat::\|^Done' build/fuzz-$$kind.log | sed "s/^/C++ $$kind: /"; done
-	@for kind in $(FUZZ_KINDS); do mkdir -p build/fuzz-corpus/$$kind && \
-	  $(BIN)/python tests/fuzz/fuzz_python.py $$kind $(FUZZ_OPTIONS) -max_len=4096 \
-	    -max_total_time=$(FUZZ_SECONDS) build/fuzz-corpus/$$kind 2>build/fuzz-$$kind.log || \
-	    { tail -40 build/fuzz-$$kind.log; exit 1; }; \
-	  grep 'stat::\|^Done' build/fuzz-$$kind.log | sed "s/^/Python $$kind: /"; done
+fuzz: build/fuzz/made .venv/.test  ## Fuzz every reader of bytes and files for FUZZ_SECONDS each
+	@for kind in bank svmlight; do mkdir -p build/fuzz-corpus/$$kind && \
+	  build/fuzz/fuzz_$$kind -rss_limit_mb=2048 -timeout=10 -max_len=4096 -artifact_prefix=build/ \
+	    -max_total_time=$(FUZZ_SECONDS) build/fuzz-corpus/$$kind cpp/fuzz/corpus/$$kind \
+	    2>build/fuzz-$$kind.log || { tail -40 build/fuzz-$$kind.log; exit 1; }; \
+	  grep '^Done' build/fuzz-$$kind.log | sed "s/^/C++ $$kind: /"; done
+	@for kind in $(FUZZ_STATES) $(FUZZ_FILES); do \
+	  $(BIN)/python tests/fuzz/fuzz_python.py $$kind $(FUZZ_SECONDS) || exit 1; done
 
 fuzz-smoke:  ## Fuzz every reader for a few seconds, a minute in all
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5
@@ -88,6 +85,9 @@ build/fuzz/made: .venv/.built $(CPP) $(wildcard cpp/fuzz/*.[ch]pp)
 	@cmake -S . -B build/fuzz -G Ninja -DDRIFTSIEVE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ >/dev/null
 	@cmake --build build/fuzz
 	@touch $@
+
+pinned: .venv/.made  ## Install the tools of tests and lint at pinned versions, checked by hash
+	@$(PIP) --require-hashes --no-deps -r requirements/ci.txt
 
 soak: .venv/.built  ## Live through 10^8 faded rows and hold the scores against the offline ones
 	@$(BIN)/python tests/hardening/soak.py

@@ -106,7 +106,7 @@ class Bank {
         const double their_ticks = static_cast<double>(other.ticks_) + start;
         if (!(their_ticks <= static_cast<double>(kLastTick)))
             throw std::invalid_argument("the rows would end after tick 2^53: use an earlier start");
-        if (other.ticks_ > 0) fading_.epoch_of(other.now_ + start);  // throws if out of range
+        if (std::isfinite(other.now_)) fading_.epoch_of(other.now_ + start);  // throws if too far
         n_classes_ = std::max(n_classes_, n_classes);
         if (other.ticks_ > 0) {
             ticks_ = std::max(ticks_, static_cast<std::uint64_t>(std::max(0.0, their_ticks)));
@@ -246,6 +246,8 @@ class Bank {
     // Reads the clock for the rows that come. Throws before anything has changed.
     void begin_update(std::size_t n_rows, RowInfo& info, std::size_t n_classes,
                       std::vector<double>& times) {
+        if (n_rows > kLastTick - ticks_)
+            throw std::invalid_argument("the clock has come to its end, tick 2^53");
         double latest = static_cast<double>(ticks_);
         if (clock_ == Clock::time) {
             for (const double t : info.times) fading_.epoch_of(t);
