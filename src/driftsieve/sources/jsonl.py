@@ -40,7 +40,7 @@ def _object(line: bytes | str) -> dict[str, Any] | str:
     except UnicodeDecodeError as problem:
         return f"not valid UTF-8 (byte {line[problem.start]:#x})"
     except UnicodeEncodeError as problem:
-        return f"not valid Unicode ({ascii(problem.object[problem.start])})"
+        return f"not valid Unicode ({problem.object[problem.start]!a})"
     except (ValueError, RecursionError) as problem:
         return f"not valid JSON: {problem}"
     return value if isinstance(value, dict) else f"not a JSON object but {str(value)[:40]!r}"
