@@ -6,6 +6,7 @@ get right, so the targets put it right first: what they try is hostility, not co
 
 from __future__ import annotations
 
+import math
 import struct
 import tempfile
 import zlib
@@ -64,8 +65,9 @@ def history(data: bytes) -> None:
     except REFUSALS:
         return
     found.stability_over_time()
-    if 0 < found.n_features < 1 << 14:
-        found.record(float(len(found)) + 1e9, [1.0] * found.n_features)
+    if 0 < found.n_features < 1 << 14 and found.positions[-1] < 1e300:
+        later = math.nextafter(found.positions[-1], math.inf)
+        found.record(later, [1.0] * found.n_features)
     ScoreHistory.from_bytes(found.to_bytes())
 
 
