@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from conftest import ROOT
 from datasets import spam
 
+ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "spam_stream.py"
 
 

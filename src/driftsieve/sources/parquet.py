@@ -27,7 +27,8 @@ class ParquetReader:
         for table in tables(_record_batches(file, size, total), file, size):
             done += len(table)
             rows = Rows(len(table), encoded(table, self._encoder, self._options))
-            rows.bytes_read = (file.size or 0) * done // total[0]
+            # what the file says of itself may be wrong
+            rows.bytes_read = (file.size or 0) * done // max(total[0], done, 1)
             yield rows
 
 
