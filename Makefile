@@ -81,7 +81,7 @@ fuzz-smoke:  ## Fuzz every reader for a few seconds, a minute in all
 
 build/fuzz/made: .venv/.built $(CPP) $(wildcard cpp/fuzz/*.[ch]pp)
 	@command -v clang++ >/dev/null || \
-	  { echo "Fuzzing needs clang with libFuzzer; on Debian: apt-get install clang." >&2; exit 1; }
+	  { echo "Fuzzing needs clang with libFuzzer; on Debian 12: apt-get install clang libclang-rt-14-dev." >&2; exit 1; }
 	@cmake -S . -B build/fuzz -G Ninja -DDRIFTSIEVE_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ >/dev/null
 	@cmake --build build/fuzz
 	@touch $@
