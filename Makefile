@@ -24,8 +24,16 @@ build: .venv/.built  ## Build and install the package, editable, into .venv
 demo: .venv/.built  ## Screen a small drifting stream and print the ranking before and after
 	@$(BIN)/python -m driftsieve.demo
 
-test: .venv/.test cpp-test  ## Run the Python and the C++ tests
+test: .venv/.test .venv/.browser cpp-test  ## Run the Python and the C++ tests
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+# The report is tested in a real browser, which Debian can be asked for by root alone.
+.venv/.browser: | .venv/.built
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	  apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
+	  echo "No Chromium here: the tests of the report in a browser will be skipped."
+	@touch $@
 
 .venv/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
