@@ -25,7 +25,7 @@ class RankErrors:
     """What reading ranks from bins may add between two edges, rounding included."""
 
     def check(self, epsilon: float) -> None:
-        assert (self.of_class <= epsilon * self.class_weight + self.slack).all(), self
+        assert (self.of_class <= self.certificate + self.slack).all(), self
         assert self.overall <= epsilon * self.class_weight.sum() + self.slack, self
         assert self.overall <= self.certificate + self.slack, self
         assert self.certificate <= epsilon * self.class_weight.sum() * (1 + 1e-9), self

@@ -151,7 +151,7 @@ def test_damaged_bytes_are_refused(form: Callable[..., Any]) -> None:
         with pytest.raises(ValueError, match="bytes"):
             ds.Bank.from_bytes(flipped)
     newer = data[:8] + struct.pack("<I", 2) + data[12:]
-    with pytest.raises(ValueError, match=r"version 2.*upgrade driftsieve"):
+    with pytest.raises(ValueError, match=r"version 3.*upgrade driftsieve"):
         ds.Bank.from_bytes(newer)
 
 

@@ -92,9 +92,10 @@ void update_csr(SharedBank& shared, const Vector<T>& data, const Vector<Index>& 
 
 using MaybeArray = std::optional<Doubles>;
 using FrozenArrays =
-    std::tuple<MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray>;
+    std::tuple<MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray>;
 
-// weight, mean, variance, bins, edges, rank_error: None for what the bank does not keep
+// weight, mean, centred mean, variance, bins, edges, rank_error: None for what the bank does not
+// keep
 FrozenArrays freeze(SharedBank& shared, std::size_t begin, std::size_t n_features,
                     std::size_t n_bins, const Vector<std::uint32_t>& class_place,
                     unsigned n_threads) {
@@ -113,6 +114,7 @@ FrozenArrays freeze(SharedBank& shared, std::size_t begin, std::size_t n_feature
     FrozenArrays arrays{
         make(config.ignore_missing, out.weight, {n_classes, n_features}),
         make(config.moments, out.mean, {n_classes, n_features}),
+        make(config.moments, out.centred_mean, {n_classes, n_features}),
         make(config.moments, out.variance, {n_classes, n_features}),
         make(config.quantiles, out.bins, {n_features, n_bins, n_classes}),
         make(config.quantiles, out.edges, {n_features, n_bins - 1}),

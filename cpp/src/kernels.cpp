@@ -7,18 +7,166 @@
 #include <cmath>
 #include <cstring>
 
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
 namespace driftsieve::DRIFTSIEVE_ISA {
 namespace {
 
-void cell_indices(const double* values, std::size_t n, double per_width, double shift, double top,
-                  std::uint16_t* out) {
+void finest_cells(const double* values, std::size_t n, const Kernels::CellRule& rule,
+                  std::uint32_t* out) {
+    const double per_width = rule.per_width;
+    const double base = rule.base;
+    const double top = rule.top;
     for (std::size_t i = 0; i < n; ++i) {
         // the floor first: subtracting first could round a value into the next cell
-        double cell = std::floor(values[i] * per_width) - shift;
+        double cell = std::floor(values[i] * per_width) - base;
         cell = cell > 0.0 ? cell : 0.0;
         cell = cell < top ? cell : top;
-        out[i] = static_cast<std::uint16_t>(static_cast<std::int32_t>(cell));
+        out[i] = static_cast<std::uint32_t>(static_cast<std::int32_t>(cell));
     }
+}
+
+constexpr std::size_t kStrip = Kernels::kStrip;
+constexpr std::size_t kAhead = 32;  // rows to ask for before they are needed
+
+// Eight doubles, one to a column.
+using Doubles = double __attribute__((vector_size(8 * kStrip)));
+using Whole = std::int32_t __attribute__((vector_size(4 * kStrip)));
+
+void round_down(Doubles& x) {
+#ifdef __AVX512F__  // the compiler does not find this by itself
+    x = (Doubles)_mm512_maskz_roundscale_pd(0xff, (__m512d)x, _MM_FROUND_TO_NEG_INF);
+#else
+    for (std::size_t j = 0; j < kStrip; ++j) x[j] = std::floor(x[j]);
+#endif
+}
+
+// Eight rows of eight become eight columns: three rounds of putting halves side by side.
+void store_transposed(const Whole (&tile)[kStrip], std::uint32_t* out, std::size_t out_stride) {
+    Whole rows[kStrip], next[kStrip];
+    std::memcpy(rows, tile, sizeof rows);
+    for (int round = 0; round < 3; ++round) {
+        for (std::size_t r = 0; r < kStrip / 2; ++r) {
+            const Whole a = rows[r];
+            const Whole b = rows[r + kStrip / 2];
+            next[2 * r] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+            next[2 * r + 1] = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+        }
+        std::memcpy(rows, next, sizeof rows);
+    }
+    for (std::size_t j = 0; j < kStrip; ++j)
+        std::memcpy(out + j * out_stride, &rows[j], sizeof rows[j]);
+}
+
+Kernels::StripSums read_strip(const Kernels::Rows& rows, const Kernels::CellRule* rules,
+                              const double* shifts, std::uint32_t* out, std::size_t out_stride) {
+    Doubles per_width, base, top, shift;
+    std::memcpy(&shift, shifts, sizeof shift);
+    for (std::size_t j = 0; j < kStrip; ++j) {
+        per_width[j] = rules[j].per_width;
+        base[j] = rules[j].base;
+        top[j] = rules[j].top;
+    }
+    const Doubles none = {};
+    Doubles sum = none;
+    Doubles squares = none;
+    const auto row = [&](std::size_t k) {
+        return rows.first_column + static_cast<std::ptrdiff_t>(rows.order[k]) * rows.stride;
+    };
+    const auto take = [&](std::size_t k, Whole& cells) {
+        Doubles x;
+        std::memcpy(&x, row(k), sizeof x);
+        const Doubles delta = x - shift;
+        if (rows.weights == nullptr) {
+            sum += delta;
+            squares += delta * delta;
+        } else {
+            sum += rows.weights[k] * delta;
+            squares += rows.weights[k] * (delta * delta);
+        }
+        Doubles cell = x * per_width;
+        round_down(cell);
+        cell -= base;
+        cell = cell > none ? cell : none;
+        cell = cell < top ? cell : top;
+        cells = __builtin_convertvector(cell, Whole);
+    };
+    std::size_t k = 0;
+    for (; k + kStrip <= rows.n; k += kStrip) {
+        Whole tile[kStrip];
+        for (std::size_t r = 0; r < kStrip; ++r) {
+            __builtin_prefetch(row(k + r + kAhead < rows.n ? k + r + kAhead : k + r));
+            take(k + r, tile[r]);
+        }
+        store_transposed(tile, out + k, out_stride);
+    }
+    for (; k < rows.n; ++k) {
+        Whole cells;
+        take(k, cells);
+        for (std::size_t j = 0; j < kStrip; ++j)
+            out[j * out_stride + k] = static_cast<std::uint32_t>(cells[j]);
+    }
+    Kernels::StripSums sums;
+    std::memcpy(sums.sum, &sum, sizeof sum);
+    std::memcpy(sums.squares, &squares, sizeof squares);
+    return sums;
+}
+
+void cells_of(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& cuts,
+              std::uint16_t* index) {
+    const std::uint32_t mask = (std::uint32_t{1} << cuts.bits) - 1;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t entry = cuts.cut[finest[i] >> cuts.bits];
+        index[i] = static_cast<std::uint16_t>((entry & 0xffff) +
+                                              ((finest[i] & mask) >> (entry >> 16)));
+    }
+}
+
+void count_cells(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& cuts,
+                 std::uint16_t* __restrict index, std::uint16_t* __restrict cells) {
+    cells_of(finest, n, cuts, index);
+    for (std::size_t i = 0; i < n; ++i) ++cells[index[i]];
+}
+
+void weigh_cells(const std::uint32_t* finest, const double* weights, std::size_t n,
+                 const Kernels::Cuts& cuts, std::uint16_t* __restrict index,
+                 double* __restrict cells) {
+    cells_of(finest, n, cuts, index);
+    for (std::size_t i = 0; i < n; ++i) cells[index[i]] += weights[i];
+}
+
+// Bit k is set where numbers[k] is `wanted`, for 16 numbers.
+std::uint32_t match(const std::uint16_t* numbers, std::uint16_t wanted) {
+#ifdef __SSE2__
+    const __m128i w = _mm_set1_epi16(static_cast<short>(wanted));
+    const auto* at = reinterpret_cast<const __m128i*>(numbers);
+    const __m128i low = _mm_cmpeq_epi16(_mm_loadu_si128(at), w);
+    const __m128i high = _mm_cmpeq_epi16(_mm_loadu_si128(at + 1), w);
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
+#else
+    std::uint32_t mask = 0;
+    for (unsigned k = 0; k < 16; ++k) mask |= std::uint32_t{numbers[k] == wanted} << k;
+    return mask;
+#endif
+}
+
+std::size_t find_any(const std::uint16_t* numbers, std::size_t n, const std::uint16_t* wanted,
+                     std::size_t n_wanted, std::uint32_t* out) {
+    std::size_t found = 0;
+    std::size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        std::uint32_t mask = 0;
+        for (std::size_t k = 0; k < n_wanted; ++k) mask |= match(numbers + i, wanted[k]);
+        for (; mask != 0; mask &= mask - 1)
+            out[found++] = static_cast<std::uint32_t>(i) +
+                           static_cast<std::uint32_t>(__builtin_ctz(mask));
+    }
+    for (; i < n; ++i)
+        for (std::size_t k = 0; k < n_wanted; ++k)
+            if (numbers[i] == wanted[k]) out[found++] = static_cast<std::uint32_t>(i);
+    return found;
 }
 
 template <class Cell>
@@ -32,7 +180,7 @@ Kernels::Census census_of(const Cell* cells, std::size_t n, Cell most) {
     return {used, largest > most};
 }
 
-Kernels::Census census(const std::int16_t* cells, std::size_t n, std::int16_t most) {
+Kernels::Census census(const std::uint16_t* cells, std::size_t n, std::uint16_t most) {
     return census_of(cells, n, most);
 }
 
@@ -41,10 +189,10 @@ Kernels::Census census_weights(const double* cells, std::size_t n, double most) 
 }
 
 // Sixteen running sums at once: each step adds the lanes one, two, four and eight places before.
-void sum_below(const std::int16_t* cells, std::size_t n, std::int16_t* below) {
-    using Lanes = std::int16_t __attribute__((vector_size(32)));
+void sum_below(const std::uint16_t* cells, std::size_t n, std::uint16_t* below) {
+    using Lanes = std::uint16_t __attribute__((vector_size(32)));
     const Lanes none = {};
-    std::int16_t before = 0;
+    std::uint16_t before = 0;
     std::size_t m = 0;
     for (; m + 16 <= n; m += 16) {
         Lanes own;
@@ -61,11 +209,11 @@ void sum_below(const std::int16_t* cells, std::size_t n, std::int16_t* below) {
                                         5, 6, 7);
         const Lanes result = sums - own + before;
         std::memcpy(below + m, &result, sizeof result);
-        before = static_cast<std::int16_t>(before + sums[15]);
+        before = static_cast<std::uint16_t>(before + sums[15]);
     }
     for (; m < n; ++m) {
         below[m] = before;
-        before = static_cast<std::int16_t>(before + cells[m]);
+        before = static_cast<std::uint16_t>(before + cells[m]);
     }
     below[n] = before;
 }
@@ -99,9 +247,8 @@ void sum_weights_below(const double* cells, std::size_t n, double* below) {
 
 void gather_strip(const double* first_column, std::ptrdiff_t row_stride,
                   const std::uint32_t* order, std::size_t n, double* out) {
-    constexpr std::size_t kColumns = 8;
+    constexpr std::size_t kColumns = kStrip;
     constexpr std::size_t kRows = 8;
-    constexpr std::size_t kAhead = 32;
     std::size_t k = 0;
     for (; k + kRows <= n; k += kRows) {
         double tile[kRows][kColumns];
@@ -143,7 +290,38 @@ Kernels::PowerSums power_sums(const double* values, std::size_t n, double shift)
             sum[k] += sum[k + half];
             squares[k] += squares[k + half];
         }
-    return {sum[0], squares[0]};
+    return {static_cast<double>(n), sum[0], squares[0]};
+}
+
+Kernels::PowerSums weighted_power_sums(const double* values, const double* weights, std::size_t n,
+                                       double shift) {
+    constexpr std::size_t kSums = 16;
+    double weight[kSums] = {};
+    double sum[kSums] = {};
+    double squares[kSums] = {};
+    const auto add = [&](std::size_t i, std::size_t k) {
+        const double delta = values[i] - shift;
+        weight[k] += weights[i];
+        sum[k] += weights[i] * delta;
+        squares[k] += weights[i] * (delta * delta);
+    };
+    std::size_t i = 0;
+    for (; i + kSums <= n; i += kSums)
+        for (std::size_t k = 0; k < kSums; ++k) add(i + k, k);
+    for (std::size_t k = 0; i < n; ++i, ++k) add(i, k);
+    for (std::size_t half = kSums / 2; half > 0; half /= 2)
+        for (std::size_t k = 0; k < half; ++k) {
+            weight[k] += weight[k + half];
+            sum[k] += sum[k + half];
+            squares[k] += squares[k + half];
+        }
+    return {weight[0], sum[0], squares[0]};
+}
+
+std::size_t count_above(const double* values, std::size_t n, double edge) {
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < n; ++i) count += values[i] > edge ? 1 : 0;
+    return count;
 }
 
 void row_power_sums(const double* first_column, std::ptrdiff_t row_stride,
@@ -176,13 +354,19 @@ void row_power_sums(const double* first_column, std::ptrdiff_t row_stride,
 extern const Kernels kernels;
 const Kernels kernels = {
     DRIFTSIEVE_NAME(DRIFTSIEVE_ISA),
-    cell_indices,
+    finest_cells,
+    read_strip,
+    count_cells,
+    weigh_cells,
     census,
     census_weights,
     sum_below,
     sum_weights_below,
+    find_any,
     gather_strip,
     power_sums,
+    weighted_power_sums,
+    count_above,
     row_power_sums,
 };
 

@@ -19,7 +19,7 @@ import zlib
 from typing import Any
 
 MAGIC = b"\x89DSV\r\n\x1a\n"
-VERSION = 1
+VERSION = 2
 _FIXED = struct.Struct("<8sIIQ")
 
 

@@ -57,12 +57,19 @@ def snapshot(
     n_classes, p = len(classes), batch.n_features
     row_weight = np.ones(batch.n_rows) if batch.sample_weight is None else batch.sample_weight
 
-    weight, mean, var = np.zeros((3, n_classes, p))
+    weight, mean, centred, var = np.zeros((4, n_classes, p))
     bin_weights, edges = np.zeros((p, n_bins, n_classes)), np.full((p, n_bins - 1), np.nan)
     for j, (value, code, entry_weight) in enumerate(_columns(batch, codes, row_weight, n_classes)):
-        for c in range(n_classes):
+        pivot, offset = np.zeros((2, n_classes))
+        for c in np.unique(code):
             of_class = code == c
-            weight[c, j], mean[c, j], var[c, j] = _moments(value[of_class], entry_weight[of_class])
+            weight[c, j], pivot[c], offset[c], var[c, j] = _moments(
+                value[of_class], entry_weight[of_class]
+            )
+        mean[:, j] = pivot + offset
+        heaviest = weight[:, j].argmax() if n_classes else 0
+        centre = mean[heaviest, j] if n_classes and abs(mean[heaviest, j]) < 1e150 else 0.0
+        centred[:, j] = (pivot - centre) + offset
         if value.size:
             edges[j], bin_weights[j] = _bins(value, code, entry_weight, n_classes, n_bins)
 
@@ -80,6 +87,7 @@ def snapshot(
         bin_weights=bin_weights,
         edges=edges,
         rank_error=np.zeros(p),
+        centred_mean=centred,
     )
 
 
@@ -111,17 +119,15 @@ def _columns(
         yield value[counts], code[counts], weight[counts]
 
 
-def _moments(value: Floats, weight: Floats) -> tuple[float, float, float]:
-    """Weight, mean and population variance; about a pivot, so that equal values have their own
-    value as mean and variance exactly 0. The heaviest one (the zeros of a sparse column), so that
-    a mean close to it keeps its digits.
+def _moments(value: Floats, weight: Floats) -> tuple[float, float, float, float]:
+    """Weight, a value, the distance of the mean from it, and the population variance. The value is
+    the heaviest one (the zeros of a sparse column), so that a mean close to it keeps its digits, and
+    equal values have their own value as mean and variance exactly 0.
     """
-    if not value.size:
-        return 0.0, 0.0, 0.0
     total = weight.sum()
     pivot = value[weight.argmax()]
-    mean = pivot + (weight * (value - pivot)).sum() / total
-    return total, mean, (weight * (value - mean) ** 2).sum() / total
+    offset = (weight * (value - pivot)).sum() / total
+    return total, pivot, offset, (weight * (value - pivot - offset) ** 2).sum() / total
 
 
 def _bins(

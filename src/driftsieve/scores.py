@@ -99,8 +99,9 @@ def _groups(snap: Snapshot) -> list[_Group]:
     assert snap.var is not None
     weight = _unfaded(snap.weight, snap)
     # A mean that has left the range of double tells nothing: the spread has done so long before.
-    known = np.isfinite(snap.mean) & ~np.isnan(snap.var)
-    mean = np.where((weight > 0) & known, snap.mean, 0.0)
+    mean = snap.mean if snap.centred_mean is None else snap.centred_mean
+    known = np.isfinite(mean) & ~np.isnan(snap.var)
+    mean = np.where((weight > 0) & known, mean, 0.0)
     var = np.where(weight > 0, np.where(known, snap.var, np.inf), 0.0)
     groups = zip(weight, _class_sizes(snap), mean, var, strict=True)
     return [_Group(*group) for group in groups]

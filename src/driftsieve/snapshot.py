@@ -55,6 +55,9 @@ class Snapshot:
     """(p, K - 1), ascending; see EDGE_TOLERANCE."""
     rank_error: Floats | None
     """(p,) in units of weight: no true cumulative weight differs by more from the one used."""
+    centred_mean: Floats | None = None
+    """(C, p) mean less a value that the classes of a feature share. Where a column has a large
+    offset, this keeps the digits by which class means differ, and the scores use it."""
 
     def __post_init__(self) -> None:
         n_classes, p = len(self.classes), self.n_features
@@ -63,6 +66,7 @@ class Snapshot:
             "class_n_eff": (n_classes,),
             "weight": (n_classes, p),
             "mean": (n_classes, p),
+            "centred_mean": (n_classes, p),
             "var": (n_classes, p),
             "rank_error": (p,),
         }
@@ -112,6 +116,7 @@ class Snapshot:
             bin_weights=cut(self.bin_weights),
             edges=cut(self.edges),
             rank_error=cut(self.rank_error),
+            centred_mean=None if self.centred_mean is None else self.centred_mean[:, start:stop],
         )
 
     @classmethod
@@ -157,4 +162,5 @@ class Snapshot:
             bin_weights=join("bin_weights", 0),
             edges=join("edges", 0),
             rank_error=join("rank_error", 0),
+            centred_mean=join("centred_mean", 1),
         )

@@ -21,11 +21,9 @@ static_assert(std::endian::native == std::endian::little, "states are stored lit
 
 // Stored as they lie in memory: no padding, no pointers.
 template <class T>
-concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Entry> ||
-                std::same_as<T, NarrowEntry> || std::same_as<T, Moments> ||
+concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, ClassState> ||
                 std::same_as<T, ClassTotal> || std::same_as<T, LoggedValue>;
-static_assert(sizeof(Entry) == 24 && sizeof(NarrowEntry) == 16 && sizeof(Moments) == 24 &&
-              sizeof(ClassTotal) == 24 && sizeof(LoggedValue) == 24);
+static_assert(sizeof(ClassState) == 40 && sizeof(ClassTotal) == 24 && sizeof(LoggedValue) == 24);
 
 template <class Self>
 class Archive {
@@ -43,10 +41,7 @@ class Archive {
         self().raw(&value, sizeof(T));
     }
     void field(Ledger& ledger) { (*this)(ledger.totals, ledger.epoch); }
-    void field(FeatureState& state) { field(state.classes); }
-    void field(ClassState& state) {
-        (*this)(state.cls, state.missing, state.moments, state.entries);
-    }
+    void field(FeatureState& state) { (*this)(state.classes, state.summary); }
     template <class T>
         requires requires(T& value, Self& ar) { value.archive(ar); }
     void field(T& value) {

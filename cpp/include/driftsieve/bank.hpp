@@ -26,6 +26,7 @@ struct SnapshotArrays {
     std::size_t n_features = 0;
     double* weight = nullptr;      // C x p
     double* mean = nullptr;        // C x p
+    double* centred_mean = nullptr;  // C x p, less a value that the classes share
     double* variance = nullptr;    // C x p
     double* bins = nullptr;        // p x K x C
     double* edges = nullptr;       // p x (K - 1)
@@ -340,8 +341,8 @@ class Bank {
                     ClassState& state = features[j].of(c);
                     state.missing = column.missing[c];
                     state.moments = column.moments[c];
-                    state.entries.store(column.entries[c]);
                 }
+                if (config_.quantiles) features[j].summary.store(column.summary);
             });
         });
         DenseStore dense(config_, 0);
@@ -349,14 +350,25 @@ class Bank {
         store_ = std::move(dense);
     }
 
+    // The mean of the heaviest class; 0 where the distance from it could overflow.
+    static double centre_of(std::span<const Moments> classes) {
+        const auto heaviest = std::max_element(
+            classes.begin(), classes.end(),
+            [](const Moments& a, const Moments& b) { return a.weight < b.weight; });
+        return heaviest != classes.end() && std::abs(heaviest->mean) < 1e150 ? heaviest->mean : 0.0;
+    }
+
     void write(const Column& column, std::size_t i, double unit, BinCutter& cutter,
                const SnapshotArrays& out) const {
+        const double centre = centre_of(column.moments);
         for (std::size_t c = 0; c < n_classes_; ++c) {
             const Moments& moments = column.moments[c];
             const std::size_t at = out.class_place[c] * out.n_features + i;
             if (out.weight != nullptr)
                 out.weight[at] = (config_.moments ? moments.weight : column.weight(c)) * unit;
             if (out.mean != nullptr) out.mean[at] = moments.mean;
+            if (out.centred_mean != nullptr)
+                out.centred_mean[at] = (moments.mean - centre) + moments.mean_rest;
             if (out.variance != nullptr)
                 out.variance[at] = moments.weight > 0.0 ? moments.m2 / moments.weight : 0.0;
         }

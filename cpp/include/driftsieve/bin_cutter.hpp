@@ -26,183 +26,179 @@ struct CutTarget {
 // cumulative weight reaches i / K of the whole. Exact for what the column holds.
 //
 // Sorting all values would be a waste for K - 1 ranks. Everything is counted into cells, the cells
-// in which the ranks lie are found, and only the members of those are sorted.
+// in which the ranks lie are found, and only the members of those are sorted. The edges are all
+// that is needed to count the classes in the bins.
 class BinCutter {
   public:
     // A cumulative weight counts as having reached i * W / K from this share of it on, so that
     // rounding in the sums does not move an edge. The offline reference uses the same number.
-    static constexpr long double kEdgeTolerance = 1e-12L;
+    static constexpr double kEdgeTolerance = 1e-12;
 
     void cut(const Column& column, const CutTarget& out) {
-        const std::size_t n_classes = column.entries.size();
         std::fill_n(out.edges, out.n_bins - 1, std::numeric_limits<double>::quiet_NaN());
-        std::fill_n(out.bins, out.n_bins * n_classes, 0.0);
+        std::fill_n(out.bins, out.n_bins * column.n_classes(), 0.0);
+        // a few values are sorted as quickly as counted
+        counts_ = column.raw.size() > kFew && map_.fit(sample(column.raw), kCells);
         count(column);
-        long double total = 0.0L;
-        for (const long double cell : cell_totals_) total += cell;
-        if (total == 0.0L) return;
-        find_cells(total, out.n_bins);
-        gather(column);
-        walk(total, n_classes, out);
+        double total = 0.0;
+        for (const double cell : cells_) total += cell;
+        if (total == 0.0) return;
+        find_edges(column, total, out);
+        fill_bins(column, out);
+        const std::size_t n_numbers = out.n_bins * column.n_classes();
+        if (out.unit != 1.0)
+            for (std::size_t k = 0; k < n_numbers; ++k) out.bins[k] *= out.unit;
     }
 
   private:
     static constexpr std::size_t kCells = 512;
-    static constexpr std::size_t kFew = 32;
+    static constexpr std::size_t kFew = 64;
 
     struct Member {
         double value;
         double weight;
-        std::uint32_t cls;
-    };
-    struct CutCell {
-        std::uint16_t cell;
-        std::size_t edges;  // that lie in this cell or before it
-        std::vector<Member> members;
     };
 
-    CellGrid grid_;
-    std::size_t n_cells_ = 0;
-    std::vector<std::vector<std::uint16_t>> raw_index_;    // by class
-    std::vector<std::vector<std::uint16_t>> entry_index_;  // by class
-    std::vector<double> values_;
-    std::vector<double> cells_;  // class after class
-    std::vector<long double> cell_totals_;
-    std::vector<CutCell> cut_cells_;          // ascending
-    std::vector<std::uint16_t> cut_of_cell_;  // by cell: position in cut_cells_ plus 1, or 0
+    CellMap map_;
+    bool counts_ = false;
+    Room<std::uint32_t> finest_;
+    std::vector<std::uint16_t> raw_index_;
+    std::vector<std::uint16_t> place_;  // of the mini-bins of the summary
+    Room<double> totals_;               // of the mini-bins
+    std::vector<double> cells_;         // one for all where nothing is counted
+    std::vector<Member> members_;
+    Room<std::uint32_t> found_;
+    std::vector<double> sample_;
+
+    std::span<const double> sample(const BlockColumn& raw) {
+        sample_.resize(CellMap::sample_size(raw.size()));
+        const std::size_t step = CellMap::sample_step(raw.size());
+        for (std::size_t i = 0; i < sample_.size(); ++i) sample_[i] = raw.data[i * step];
+        return sample_;
+    }
 
     void count(const Column& column) {
-        const std::size_t n_classes = column.entries.size();
-        raw_index_.resize(n_classes);
-        entry_index_.resize(n_classes);
-        choose_grid(column);
-        n_cells_ = grid_.size() + 2;
-        cells_.assign(n_classes * n_cells_, 0.0);
-        for (std::size_t c = 0; c < n_classes; ++c) {
-            double* cells = cells_.data() + c * n_cells_;
-            const RawValues& raw = column.raw[c];
-            index(raw.values, raw_index_[c]);
-            for (std::size_t i = 0; i < raw.values.size(); ++i)
-                cells[raw_index_[c][i]] += raw.weight(i);
-            const Entries& entries = column.entries[c];
-            values_.resize(entries.size());
-            for (std::size_t i = 0; i < entries.size(); ++i) values_[i] = entries[i].value;
-            index(values_, entry_index_[c]);
-            for (std::size_t i = 0; i < entries.size(); ++i)
-                cells[entry_index_[c][i]] += entries[i].weight;
-        }
-        cell_totals_.assign(n_cells_, 0.0L);
-        for (std::size_t c = 0; c < n_classes; ++c)
-            for (std::size_t m = 0; m < n_cells_; ++m) cell_totals_[m] += cells_[c * n_cells_ + m];
-    }
-
-    // Over the class with most raw values, or else with most entries; none if there are few.
-    void choose_grid(const Column& column) {
-        grid_ = CellGrid();
-        std::size_t most = kFew;
-        for (const RawValues& raw : column.raw) {
-            if (raw.values.size() <= most) continue;
-            most = raw.values.size();
-            grid_ = CellGrid::over(raw.values, std::min(most, kCells));
-        }
-        if (most > kFew) return;
-        for (const Entries& entries : column.entries) {
-            if (entries.size() <= most) continue;
-            most = entries.size();
-            values_.resize(most);
-            for (std::size_t i = 0; i < most; ++i) values_[i] = entries[i].value;
-            grid_ = CellGrid::over(values_, std::min(most, kCells));
-        }
-    }
-
-    void index(std::span<const double> values, std::vector<std::uint16_t>& out) const {
-        out.resize(values.size());
-        if (grid_.size() == 0)
-            std::fill(out.begin(), out.end(), std::uint16_t{0});  // no grid: one cell for all
+        const BlockColumn& raw = column.raw;
+        const Summary& summary = column.summary;
+        cells_.assign(counts_ ? map_.size() + 2 : 1, 0.0);
+        index({raw.data, raw.size()}, raw_index_);
+        index(summary.values, place_);
+        if (raw.weights == nullptr)
+            for (const std::uint16_t m : raw_index_) cells_[m] += 1.0;
         else
-            grid_.indices(values.data(), values.size(), out.data());
+            for (std::size_t i = 0; i < raw_index_.size(); ++i) cells_[raw_index_[i]] += raw.weights[i];
+        totals_.resize(summary.size());
+        for (std::size_t i = 0; i < summary.size(); ++i) {
+            totals_[i] = summary.total(i);
+            cells_[place_[i]] += totals_[i];
+        }
     }
 
-    static bool reaches(long double weight, std::size_t edge, std::size_t n_bins,
-                        long double total) {
-        return weight >= static_cast<long double>(edge + 1) * total /
-                             static_cast<long double>(n_bins) * (1.0L - kEdgeTolerance);
+    void index(std::span<const double> values, std::vector<std::uint16_t>& out) {
+        if (counts_) {
+            finest_.resize(values.size());
+            kernels().finest_cells(values.data(), values.size(), map_.rule(), finest_.data());
+            out.resize(values.size());
+            for (std::size_t i = 0; i < values.size(); ++i) out[i] = map_.cell(finest_[i]);
+        } else {
+            out.assign(values.size(), 0);
+        }
     }
 
-    // The cells in which the edges lie.
-    void find_cells(long double total, std::size_t n_bins) {
-        cut_cells_.clear();
-        long double reached = 0.0L;
+    // Cell by cell, and value by value in those in which an edge lies.
+    void find_edges(const Column& column, double total, const CutTarget& out) {
+        const std::size_t n_edges = out.n_bins - 1;
         std::size_t edge = 0;
-        for (std::size_t m = 0; m < n_cells_ && edge + 1 < n_bins; ++m) {
-            reached += cell_totals_[m];
-            if (!reaches(reached, edge, n_bins, total)) continue;
-            while (edge + 1 < n_bins && reaches(reached, edge, n_bins, total)) ++edge;
-            cut_cells_.push_back({static_cast<std::uint16_t>(m), edge, {}});
+        double goal = goal_of(edge, total, out.n_bins);
+        double reached = 0.0;
+        for (std::size_t m = 0; m < cells_.size() && edge < n_edges; ++m) {
+            const double after = reached + cells_[m];
+            if (after < goal) {
+                reached = after;
+                continue;
+            }
+            gather(column, m);
+            for (std::size_t i = 0; i < members_.size() && edge < n_edges;) {
+                const double value = members_[i].value;
+                // equal values never part
+                for (; i < members_.size() && members_[i].value == value; ++i)
+                    reached += members_[i].weight;
+                // the last member reaches what its cell does, whatever rounding says
+                if (i == members_.size()) reached = after;
+                for (; edge < n_edges && reached >= goal; goal = goal_of(edge, total, out.n_bins)) {
+                    out.edges[edge] = value + 0.0;  // there is one zero, not two
+                    ++edge;
+                }
+            }
+            reached = after;
         }
     }
 
-    void gather(const Column& column) {
-        cut_of_cell_.assign(n_cells_, 0);
-        for (std::size_t k = 0; k < cut_cells_.size(); ++k)
-            cut_of_cell_[cut_cells_[k].cell] = static_cast<std::uint16_t>(k + 1);
-        for (std::uint32_t c = 0; c < column.entries.size(); ++c) {
-            const RawValues& raw = column.raw[c];
-            gather(raw_index_[c],
-                   [&](std::size_t i) { return Member{raw.values[i] + 0.0, raw.weight(i), c}; });
-            const Entries& entries = column.entries[c];
-            gather(entry_index_[c],
-                   [&](std::size_t i) { return Member{entries[i].value, entries[i].weight, c}; });
+    static double goal_of(std::size_t edge, double total, std::size_t n_bins) {
+        return static_cast<double>(edge + 1) * total / static_cast<double>(n_bins) *
+               (1.0 - kEdgeTolerance);
+    }
+
+    // What stands in cell m, sorted.
+    void gather(const Column& column, std::size_t m) {
+        members_.clear();
+        const BlockColumn& raw = column.raw;
+        const auto cell = static_cast<std::uint16_t>(m);
+        found_.resize(raw.size());
+        const std::size_t n_found =
+            kernels().find_any(raw_index_.data(), raw.size(), &cell, 1, found_.data());
+        for (std::size_t k = 0; k < n_found; ++k)
+            members_.push_back({raw.data[found_[k]], raw.weight(found_[k])});
+        // the mini-bins of a cell stand side by side
+        const auto [first, last] = std::equal_range(place_.begin(), place_.end(), cell);
+        for (auto at = first; at != last; ++at) {
+            const auto k = static_cast<std::size_t>(at - place_.begin());
+            members_.push_back({column.summary.values[k], totals_[k]});
         }
-        for (CutCell& cut : cut_cells_)
-            std::stable_sort(cut.members.begin(), cut.members.end(),
+        const bool sorted = members_.size() == static_cast<std::size_t>(last - first);
+        if (!sorted)
+            std::stable_sort(members_.begin(), members_.end(),
                              [](const Member& a, const Member& b) { return a.value < b.value; });
     }
 
-    template <class MakeMember>
-    void gather(std::span<const std::uint16_t> index, const MakeMember& member) {
-        for (std::size_t i = 0; i < index.size(); ++i)
-            if (const std::uint16_t cut = cut_of_cell_[index[i]]; cut != 0) [[unlikely]]
-                cut_cells_[cut - 1].members.push_back(member(i));
+    // The bin of a value is the number of edges strictly below it.
+    void fill_bins(const Column& column, const CutTarget& out) const {
+        const std::size_t n_classes = column.n_classes();
+        const std::span<const double> edges(out.edges, out.n_bins - 1);
+        const Summary& summary = column.summary;
+        std::size_t bin = 0;
+        for (std::size_t i = 0; i < summary.size(); ++i) {
+            while (bin < edges.size() && edges[bin] < summary.values[i]) ++bin;
+            double* into = out.bins + bin * n_classes;
+            for (std::size_t c = 0; c < n_classes; ++c) into[out.class_place[c]] += summary.of(i)[c];
+        }
+        if (column.raw.size() == 0) return;
+        for (std::size_t c = 0; c < n_classes; ++c)
+            fill_bins(column.raw, c, edges, out.bins + out.class_place[c], n_classes);
     }
 
-    void walk(long double total, std::size_t n_classes, const CutTarget& out) const {
-        std::vector<double> in_bin(n_classes, 0.0);  // since the last edge
-        long double reached = 0.0L;
-        std::size_t edge = 0;
-        std::size_t m = 0;
-        const auto close_bin = [&](double value) {
-            for (std::size_t c = 0; c < n_classes; ++c) {
-                out.bins[edge * n_classes + out.class_place[c]] = in_bin[c] * out.unit;
-                in_bin[c] = 0.0;
+    static void fill_bins(const BlockColumn& raw, std::size_t cls, std::span<const double> edges,
+                          double* bins, std::size_t stride) {
+        const std::size_t begin = raw.begin[cls];
+        const std::size_t end = raw.begin[cls + 1];
+        if (raw.weights == nullptr && edges.size() <= kFewEdges) {
+            double above = static_cast<double>(end - begin);
+            for (std::size_t k = 0; k < edges.size(); ++k) {
+                const double more = static_cast<double>(
+                    kernels().count_above(raw.data + begin, end - begin, edges[k]));
+                bins[k * stride] += above - more;
+                above = more;
             }
-            out.edges[edge++] = value;
-        };
-        const auto pass_cells = [&](std::size_t end) {
-            for (; m < end; ++m) {
-                reached += cell_totals_[m];
-                for (std::size_t c = 0; c < n_classes; ++c) in_bin[c] += cells_[c * n_cells_ + m];
-            }
-        };
-        for (const CutCell& cut : cut_cells_) {
-            pass_cells(cut.cell);
-            ++m;
-            for (std::size_t i = 0; i < cut.members.size();) {
-                const double value = cut.members[i].value;
-                // equal values never part
-                for (; i < cut.members.size() && cut.members[i].value == value; ++i) {
-                    reached += cut.members[i].weight;
-                    in_bin[cut.members[i].cls] += cut.members[i].weight;
-                }
-                const bool last = i == cut.members.size();  // whatever rounding says
-                while (edge < cut.edges && (last || reaches(reached, edge, out.n_bins, total)))
-                    close_bin(value);
-            }
+            bins[edges.size() * stride] += above;
+            return;
         }
-        pass_cells(n_cells_);
-        for (std::size_t c = 0; c < n_classes; ++c)
-            out.bins[edge * n_classes + out.class_place[c]] = in_bin[c] * out.unit;
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto bin = static_cast<std::size_t>(
+                std::lower_bound(edges.begin(), edges.end(), raw.data[i]) - edges.begin());
+            bins[bin * stride] += raw.weight(i);
+        }
     }
+    static constexpr std::size_t kFewEdges = 16;
 };
 
 }  // namespace driftsieve

@@ -1,72 +1,95 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "driftsieve/kernels.hpp"
 
 namespace driftsieve {
 
-// Equal cells over the bulk of some values: counting into cells takes the place of sorting.
+// Cells of about equal mass over some values: counting into cells takes the place of sorting.
 //
-// The width is a power of two and the grid starts at a multiple of it, so every step of index() is
-// exact: cell m holds just the values with upper(m - 1) < value <= upper(m). Index 0 holds what
-// lies below the grid, cells are 1 to size(), index size() + 1 holds what lies above.
-class CellGrid {
+// A grid of coarse cells lies over the values; each is cut into a power of two of fine cells, the
+// more the more of a sample falls into it. So a bell, a long tail and a far outlier are all spread
+// evenly. All widths are powers of two and the grid starts at a multiple of the coarse width, so
+// every step from a value to its cell is exact: cell m holds just the values with
+// upper(m - 1) < value <= upper(m). Cell 0 holds what lies below the grid, cells are 1 to size(),
+// cell size() + 1 holds what lies above.
+class CellMap {
   public:
-    // A grid of at most `most_cells` over the middle of a sample of the values; none (size 0) if
-    // the values do not spread or spread beyond what doubles can scale.
-    static CellGrid over(std::span<const double> values, std::size_t most_cells) {
-        constexpr std::size_t kSample = 64;
-        constexpr double inf = std::numeric_limits<double>::infinity();
-        const std::size_t n = std::min(kSample, values.size());
-        double lowest = inf, low = inf, high = -inf, highest = -inf;
-        for (std::size_t i = 0; i < n; ++i) {
-            const double value = values[i * values.size() / n];
-            low = std::min(low, std::max(lowest, value));
-            lowest = std::min(lowest, value);
-            high = std::max(high, std::min(highest, value));
-            highest = std::max(highest, value);
-        }
-        // All but the outer two of the sample, and half as much again on both sides: about four
-        // standard deviations of a bell, while the far tails of anything else stay out.
+    static constexpr std::size_t kMostCells = std::size_t{1} << 14;
+
+    static constexpr std::size_t kSample = 256;
+
+    // About `cells` cells, between as many and twice as many, over a sample of at most kSample
+    // values; false if the values do not spread, or spread beyond what doubles can scale.
+    bool fit(std::span<const double> sample, std::size_t cells) {
+        cells = std::min(cells, kMostCells);
+        size_ = 0;
+        rule_ = {};  // all in cell 0
+        bits_ = 0;
+        cut_[0] = 0;
+        double low, high;
+        bounds(sample, low, high);
+        // The sample less its outermost values, and half as much again on both sides.
         const double margin = (high - low) / 2.0;
         const double range = (high - low) + 2.0 * margin;
-        CellGrid grid;
-        if (!(range > 0.0) || !(range < 1e300)) return grid;
-        const int exponent = std::ilogb(range / static_cast<double>(most_cells - 1)) + 1;
-        if (exponent < -1000) return grid;
-        grid.per_width_ = std::ldexp(1.0, -exponent);
-        grid.width_ = std::ldexp(1.0, exponent);
-        grid.base_ = std::floor((low - margin) * grid.per_width_);
-        const double last = std::floor((high + margin) * grid.per_width_);
+        if (!(range > 0.0) || !(range < 1e300)) return false;
+        const int coarse = std::ilogb(range / static_cast<double>(kCoarse - 1)) + 1;
+        if (coarse < -900) return false;
+        const double first = std::floor(std::ldexp(low - margin, -coarse));
+        const double last = std::floor(std::ldexp(high + margin, -coarse));
         // beyond 2^52 neighbouring doubles are further apart than the cells
-        if (!(std::max(std::abs(grid.base_), std::abs(last)) < 0x1p52)) return grid;
-        grid.size_ = static_cast<std::size_t>(last - grid.base_) + 1;
-        return grid;
+        const double farthest = std::max(std::abs(first), std::abs(last)) + 2.0;
+        if (!(farthest < 0x1p52)) return false;
+        const int bits = std::min(kMostBits, 51 - std::ilogb(farthest));
+        bits_ = static_cast<unsigned>(bits);
+        const std::size_t n_coarse = static_cast<std::size_t>(last - first) + 1;
+        width_ = std::ldexp(1.0, coarse - bits);
+        // coarse cell 0 is for what lies below the grid
+        rule_ = {1.0 / width_, std::ldexp(first - 1.0, bits),
+                 static_cast<double>(((n_coarse + 2) << bits) - 1)};
+        cut_coarse_cells(sample, n_coarse, cells);
+        return true;
     }
+
+    // Sample i of kSample, or fewer, of n values.
+    static std::size_t sample_size(std::size_t n) { return std::min(n, kSample); }
+    static std::size_t sample_step(std::size_t n) { return std::max<std::size_t>(1, n / kSample); }
 
     std::size_t size() const { return size_; }
 
-    std::size_t index(double value) const {
-        std::uint16_t out;
-        indices(&value, 1, &out);
-        return out;
+    const Kernels::CellRule& rule() const { return rule_; }
+    Kernels::Cuts cuts() const { return {cut_.data(), bits_}; }
+
+    // The cell of a value whose finest cell is known.
+    std::uint16_t cell(std::uint32_t finest) const {
+        const std::uint32_t cut = cut_[finest >> bits_];
+        const std::uint32_t inside = finest & ((std::uint32_t{1} << bits_) - 1);
+        return static_cast<std::uint16_t>((cut & 0xffff) + (inside >> (cut >> 16)));
     }
 
-    void indices(const double* values, std::size_t n, std::uint16_t* out) const {
-        kernels().cell_indices(values, n, per_width_, base_ - 1.0, static_cast<double>(size_) + 1.0,
-                               out);
+    std::uint16_t index(double value) const {
+        std::uint32_t finest;
+        kernels().finest_cells(&value, 1, rule_, &finest);
+        return cell(finest);
     }
 
-    // The largest double in cell `index`: the one before the beginning of the next cell.
-    double upper(std::size_t index) const {
-        const double end = (base_ + static_cast<double>(index)) * width_;
+    // The largest double in cell m, 1 to size(): the one before the next cell begins. `coarse` is
+    // where to look for its coarse cell from, 0 at first; it moves on as m grows.
+    double upper(std::size_t m, std::size_t& coarse) const {
+        while (coarse + 1 < n_cut_ && (cut_[coarse + 1] & 0xffff) <= m) ++coarse;
+        const std::size_t inside = m - (cut_[coarse] & 0xffff) + 1;
+        const double end =
+            (rule_.base + static_cast<double>((coarse << bits_) + (inside << (cut_[coarse] >> 16)))) *
+            width_;
         const auto bits = std::bit_cast<std::uint64_t>(end);
         if (end > 0.0) return std::bit_cast<double>(bits - 1);
         if (end < 0.0) return std::bit_cast<double>(bits + 1);
@@ -74,12 +97,63 @@ class CellGrid {
         constexpr double tiny = std::numeric_limits<double>::denorm_min();
         return -std::nextafter(tiny * (width_ / 2.0), 1.0);
     }
+    double upper(std::size_t m) const {
+        std::size_t coarse = 0;
+        return upper(m, coarse);
+    }
 
   private:
-    double per_width_ = 0.0;
-    double width_ = 0.0;
-    double base_ = 0.0;
+    static constexpr std::size_t kCoarse = 256;
+    static constexpr int kMostBits = 12;  // a coarse cell is cut into at most 2^12
+    static constexpr std::size_t kLanes = 16;
+
+    double width_ = 0.0;  // of the finest cell there may be
+    Kernels::CellRule rule_{};
+    unsigned bits_ = 0;  // finest cells in a coarse one, as a power of two
     std::size_t size_ = 0;
+    std::size_t n_cut_ = 0;
+    std::array<std::uint32_t, kCoarse + 2> cut_;    // first cell, and bits to shift << 16
+
+    // The second smallest and second largest of the extremes of kLanes parts of the sample: an
+    // outlier or two do not stretch the grid.
+    static void bounds(std::span<const double> sample, double& low, double& high) {
+        constexpr double inf = std::numeric_limits<double>::infinity();
+        std::array<double, kLanes> lows, highs;
+        lows.fill(inf);
+        highs.fill(-inf);
+        for (std::size_t i = 0; i < sample.size(); ++i) {
+            lows[i % kLanes] = std::min(lows[i % kLanes], sample[i]);
+            highs[i % kLanes] = std::max(highs[i % kLanes], sample[i]);
+        }
+        std::nth_element(lows.begin(), lows.begin() + 1, lows.end());
+        std::nth_element(highs.begin(), highs.begin() + 1, highs.end(), std::greater<>());
+        low = lows[1];
+        high = highs[1];
+    }
+
+    void cut_coarse_cells(std::span<const double> sample, std::size_t n_coarse, std::size_t cells) {
+        std::array<std::uint16_t, kCoarse + 3> counts{};
+        const double per_coarse = std::ldexp(rule_.per_width, -static_cast<int>(bits_));
+        const double base = std::ldexp(rule_.base, -static_cast<int>(bits_));
+        const double last = static_cast<double>(n_coarse + 1);
+        for (const double value : sample) {  // nothing hangs on the last digit here
+            const double cell = value * per_coarse - base;
+            ++counts[cell > 0.0 ? static_cast<std::size_t>(cell < last ? cell : last) : 0];
+        }
+        std::size_t next = 1;
+        cut_[0] = bits_ << 16;
+        for (std::size_t j = 1; j <= n_coarse; ++j) {
+            // neighbours have a say: the sample is small
+            const std::size_t share = counts[j - 1] + 2u * counts[j] + counts[j + 1];
+            const std::size_t wanted = share * cells / (4 * sample.size());
+            const unsigned bits = std::min(bits_, static_cast<unsigned>(std::bit_width(wanted)));
+            cut_[j] = static_cast<std::uint32_t>(next) | ((bits_ - bits) << 16);
+            next += std::size_t{1} << bits;
+        }
+        cut_[n_coarse + 1] = static_cast<std::uint32_t>(next) | (bits_ << 16);
+        n_cut_ = n_coarse + 2;
+        size_ = next - 1;
+    }
 };
 
 }  // namespace driftsieve

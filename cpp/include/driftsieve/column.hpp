@@ -3,66 +3,51 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "driftsieve/feature_state.hpp"
 
 namespace driftsieve {
 
-// Values that are in no summary yet, unsorted; weights == nullptr: all 1.
-struct RawValues {
-    std::span<const double> values;
-    const double* weights = nullptr;
-
-    double weight(std::size_t i) const { return weights == nullptr ? 1.0 : weights[i]; }
-};
-
 // One feature as scoring sees it: every class, zeros and unfinished blocks included.
 struct Column {
     std::vector<Moments> moments;
     std::vector<double> missing;
-    std::vector<Entries> entries;
-    std::vector<RawValues> raw;  // beside the entries
+    Summary summary;
+    BlockColumn raw;  // rows in no summary yet, beside it
 
     void reset(std::size_t n_classes) {
         moments.assign(n_classes, Moments{});
         missing.assign(n_classes, 0.0);
-        raw.assign(n_classes, RawValues{});
-        entries.resize(n_classes);
-        for (Entries& list : entries) list.clear();
+        summary.reset(0, n_classes);
+        raw = BlockColumn{};
     }
+
+    std::size_t n_classes() const { return moments.size(); }
 
     void load(const FeatureState& state, double factor) {
-        for (const ClassState& source : state.classes) {
-            missing[source.cls] = source.missing * factor;
-            moments[source.cls] = source.moments;
-            moments[source.cls].scale(factor);
-            source.entries.load(entries[source.cls]);
-            if (factor != 1.0) scale_entries(entries[source.cls], factor);
+        for (std::size_t c = 0; c < state.classes.size(); ++c) {
+            missing[c] = state.classes[c].missing * factor;
+            moments[c] = state.classes[c].moments;
+            moments[c].scale(factor);
         }
+        state.summary.load(n_classes(), summary);
+        if (factor != 1.0) summary.scale(factor);
     }
 
-    // Adds what other rows of the class hold.
-    void add(std::size_t cls, const Moments& more, std::span<const Entry> other, Entries& scratch) {
-        moments[cls].merge(more);
-        if (other.empty()) return;
-        merge_entries<double>(entries[cls], other, scratch);
-        entries[cls].swap(scratch);
-    }
-
+    // What the rows of a class weigh whose values are here.
     double weight(std::size_t cls) const {
         double sum = 0.0;
-        for (const Entry& entry : entries[cls]) sum += entry.weight;
-        for (std::size_t i = 0; i < raw[cls].values.size(); ++i) sum += raw[cls].weight(i);
+        for (std::size_t i = 0; i < summary.size(); ++i) sum += summary.of(i)[cls];
+        if (raw.size() > 0)
+            for (std::size_t i = raw.begin[cls]; i < raw.begin[cls + 1]; ++i) sum += raw.weight(i);
         return sum;
     }
 
     // No true rank differs from the running sums by more.
     double rank_error() const {
-        double sum = 0.0;
-        for (const Entries& list : entries) sum += largest_hidden(list);
-        return sum;
+        return summary.empty() ? 0.0
+                               : *std::max_element(summary.hidden.begin(), summary.hidden.end());
     }
 };
 

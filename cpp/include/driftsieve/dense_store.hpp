@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -12,8 +13,10 @@
 
 #include "driftsieve/column.hpp"
 #include "driftsieve/kernels.hpp"
+#include "driftsieve/large_room.hpp"
 #include "driftsieve/parallel.hpp"
 #include "driftsieve/row_block.hpp"
+#include "driftsieve/strip.hpp"
 
 namespace driftsieve {
 
@@ -84,16 +87,20 @@ class DenseStore {
             for (std::size_t i = 0; i < open_rows(); ++i)
                 wide.open_values_[i * n_features + target[j]] = open_values_[i * target.size() + j];
         }
+        Summary summary;
         for (std::size_t j = 0; j < n_features; ++j) {
             if (taken[j]) continue;
+            std::vector<Weighed> zeros;
             for (std::uint32_t c = 0; c < ledger_.totals.size(); ++c) {
                 const double weight = ledger_.totals[c].weight;
                 if (weight == 0.0) continue;
                 ClassState& state = wide.features_[j].of(c);
-                if (config_.moments) state.moments = {weight, 0.0, 0.0};
-                const Entry zeros{0.0, weight, 0.0};
-                if (config_.quantiles) state.entries.store({&zeros, 1});
+                if (config_.moments) state.moments = {weight, 0.0, 0.0, 0.0};
+                zeros.push_back({0.0, weight, c});
             }
+            if (!config_.quantiles) continue;
+            exact_summary(std::span(zeros), ledger_.totals.size(), summary);
+            wide.features_[j].summary.store(summary);
         }
         return wide;
     }
@@ -120,7 +127,7 @@ class DenseStore {
         for (double& t : open_times_) t += ticks;
         if (ledger_.empty()) return;
         const double factor = ledger_.shift(ticks, latest, fading);
-        Entries scratch;
+        Summary scratch;
         for (FeatureState& feature : features_) feature.scale(factor, scratch);
     }
 
@@ -153,15 +160,12 @@ class DenseStore {
                 gather(open_view(), open.order, j, std::min(j + kStrip, hi), strip.data());
             column.reset(now.totals.size());
             column.load(features_[j], factor);
-            double* values = strip.data() + in_strip * open_rows();
-            std::vector<Segment> segments;  // own what the column points at
-            segments.reserve(open.begin.size());
+            const PresentValues open_values(strip.data() + in_strip * open_rows(), open,
+                                            config_.ignore_missing);
+            if (open_rows() > 0) column.raw = open_values.column();
             for (std::size_t c = 0; c + 1 < open.begin.size(); ++c) {
-                segments.emplace_back(values, open, c, config_.ignore_missing);
-                const Segment& segment = segments.back();
-                column.missing[c] += segment.missing();
-                if (config_.moments) column.moments[c].merge(segment.moments());
-                if (config_.quantiles) column.raw[c] = {segment.values(), segment.weights()};
+                column.missing[c] += open_values.missing(c);
+                if (config_.moments) column.moments[c].merge(open_values.moments(c));
             }
             visit(j, column);
         }
@@ -178,7 +182,9 @@ class DenseStore {
 
     // Rows a block holds: several times what a class summary holds, so that merging stays minor.
     std::size_t rows_per_block() const {
-        return config_.quantiles ? 1024 + static_cast<std::size_t>(7.0 / config_.epsilon) : 256;
+        if (!config_.quantiles) return 256;
+        const double rows = std::clamp(8.0 / config_.epsilon, 1600.0, 64000.0);
+        return static_cast<std::size_t>(rows);
     }
 
     template <class Archive>
@@ -216,15 +222,15 @@ class DenseStore {
     }
 
   private:
-    static constexpr std::size_t kTile = 64;  // columns whose moments are summed up together
-    static constexpr std::size_t kStrip =
-        8;  // columns gathered together: one cache line of doubles
+    static constexpr std::size_t kTile = 512;  // columns whose moments are summed up together
+    static constexpr std::size_t kStrip = Strip::kWidth;  // one cache line of doubles
+    static constexpr std::size_t kChunk = 16 * kStrip;    // columns a thread takes at a time
 
     Config config_;
     Ledger ledger_;  // finished blocks only
     std::vector<FeatureState> features_;
     // the block being filled: rows x features, and what comes with each row
-    std::vector<double> open_values_;
+    LargeRoom<double> open_values_;
     std::vector<std::uint32_t> open_classes_;
     std::vector<double> open_weights_;  // empty: all 1
     std::vector<double> open_times_;    // empty where nothing fades
@@ -289,15 +295,32 @@ class DenseStore {
             consume_moments(matrix, block, factor, n_threads);
             return;
         }
-        parallel_chunks(n_features(), kStrip, n_threads, [&](std::size_t lo, std::size_t hi) {
+        // the first strip is cut short so that the others begin where a cache line does
+        const std::size_t lead = before_cache_line(matrix);
+        parallel_chunks(n_features() + lead, kChunk, n_threads, [&](std::size_t lo, std::size_t hi) {
             Scratch scratch;
-            std::vector<double> strip(kStrip * matrix.n_rows);
-            gather(matrix, block.order, lo, hi, strip.data());
-            for (std::size_t j = lo; j < hi; ++j) {
-                features_[j].scale(factor, scratch.ours);
-                absorb(features_[j], strip.data() + (j - lo) * matrix.n_rows, block, scratch);
+            Strip strip;
+            for (std::size_t end; lo < hi; lo = end) {
+                end = std::min(hi, lo + kStrip);
+                const std::size_t first = std::max(lo, lead) - lead;
+                strip.read(matrix, block, first, end - lead, cells_per_column());
+                for (std::size_t j = first; j < end - lead; ++j) {
+                    features_[j].scale(factor, scratch.ours);
+                    absorb(features_[j], strip, j - first, block, scratch);
+                }
             }
         });
+    }
+
+    std::size_t cells_per_column() const {
+        return config_.quantiles ? 6 * config_.exact_values() : 1;
+    }
+
+    // How many columns before the first one a cache line would begin.
+    template <class T>
+    static std::size_t before_cache_line(const MatrixView<T>& matrix) {
+        if (!std::is_same_v<T, double> || matrix.n_cols < kStrip) return 0;
+        return reinterpret_cast<std::uintptr_t>(matrix.data) / sizeof(double) % kStrip;
     }
 
     // Moments alone need no columns: they are summed up row by row, as the rows lie in memory.
@@ -305,7 +328,7 @@ class DenseStore {
     void consume_moments(const MatrixView<T>& matrix, const RowBlock& block, double factor,
                          unsigned n_threads) {
         parallel_chunks(n_features(), kTile, n_threads, [&](std::size_t lo, std::size_t hi) {
-            Entries scratch;
+            Summary scratch;
             std::vector<double> copy;
             const MatrixView<double> tile = tile_of(matrix, lo, hi, copy);
             for (std::size_t j = lo; j < hi; ++j) features_[j].scale(factor, scratch);
@@ -362,18 +385,46 @@ class DenseStore {
                 out[(j - lo) * order.size() + k] = static_cast<double>(matrix.at(order[k], j));
     }
 
-    void absorb(FeatureState& feature, double* values, const RowBlock& block,
+    void absorb(FeatureState& feature, const Strip& strip, std::size_t j, const RowBlock& block,
                 Scratch& scratch) const {
-        for (std::uint32_t c = 0; c + 1 < block.begin.size(); ++c) {
-            if (block.begin[c] == block.begin[c + 1]) continue;
-            const Segment segment(values, block, c, config_.ignore_missing);
-            ClassState& state = feature.of(c);
-            state.missing += segment.missing();
-            if (config_.moments) state.moments.merge(segment.moments());
-            if (!config_.quantiles || segment.size() == 0) continue;
-            state.absorb(segment.values(), segment.weights(), segment.weight(),
-                         ledger_.totals[c].weight - state.missing, config_, scratch);
+        if (!strip.is_whole(j)) {
+            absorb_present(feature, strip.column(j), block, scratch);
+            return;
         }
+        const BlockColumn column = strip.column(j);
+        for (std::uint32_t c = 0; c < column.n_classes(); ++c)
+            if (config_.moments && block.begin[c] != block.begin[c + 1])
+                feature.of(c).moments.merge(strip.moments(c, j));
+        if (config_.quantiles)
+            feature.absorb(column, strip.map(j), strip.finest(j), block.total_weight(),
+                           feature.weight(ledger_.totals), config_, scratch);
+    }
+
+    // A column of which some values may be missing.
+    void absorb_present(FeatureState& feature, const BlockColumn& whole, const RowBlock& block,
+                        Scratch& scratch) const {
+        scratch.values.resize(whole.size());
+        for (std::size_t i = 0; i < whole.size(); ++i) scratch.values[i] = whole.value(i);
+        const PresentValues present(scratch.values.data(), block, config_.ignore_missing);
+        const BlockColumn& column = present.column();
+        double missing = 0.0;
+        for (std::uint32_t c = 0; c < column.n_classes(); ++c) {
+            if (block.begin[c] == block.begin[c + 1]) continue;
+            ClassState& state = feature.of(c);
+            state.missing += present.missing(c);
+            missing += present.missing(c);
+            if (config_.moments) state.moments.merge(present.moments(c));
+        }
+        if (!config_.quantiles || column.size() == 0) return;
+        std::vector<double> sample(CellMap::sample_size(column.size()));
+        for (std::size_t i = 0; i < sample.size(); ++i)
+            sample[i] = column.data[i * CellMap::sample_step(column.size())];
+        scratch.map.fit(sample, cells_per_column());
+        scratch.finest.resize(column.size());
+        kernels().finest_cells(column.data, column.size(), scratch.map.rule(),
+                               scratch.finest.data());
+        feature.absorb(column, scratch.map, scratch.finest.data(), block.total_weight() - missing,
+                       feature.weight(ledger_.totals), config_, scratch);
     }
 };
 

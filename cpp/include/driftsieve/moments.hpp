@@ -9,19 +9,14 @@
 namespace driftsieve {
 
 // Weight, mean and centred second moment of the values of one class. Centred throughout (Chan,
-// Golub and LeVeque 1979), never a difference of raw power sums: a column offset costs no digits.
+// Golub and LeVeque 1979), never a difference of raw power sums; and the mean has the digits of two
+// doubles. So a column offset costs no digits, neither of the spread nor of the distance between
+// class means.
 struct Moments {
     double weight = 0.0;
     double mean = 0.0;
+    double mean_rest = 0.0;  // what `mean` has lost to rounding
     double m2 = 0.0;
-
-    void add(double x, double w) {
-        if (w == 0.0) return;
-        weight += w;
-        const double delta = x - mean;
-        mean += delta * (w / weight);
-        m2 += w * delta * (x - mean);
-    }
 
     void merge(const Moments& other) {
         if (other.weight == 0.0) return;
@@ -30,10 +25,15 @@ struct Moments {
             return;
         }
         const double total = weight + other.weight;
-        const double delta = other.mean - mean;
+        const double delta = (other.mean - mean) + (other.mean_rest - mean_rest);
         // from the heavier side: a few values among many zeros then keep all their digits
-        mean = other.weight > weight ? other.mean - delta * (weight / total)
-                                     : mean + delta * (other.weight / total);
+        if (other.weight > weight) {
+            mean = other.mean;
+            mean_rest = other.mean_rest;
+            move_mean(-delta * (weight / total));
+        } else {
+            move_mean(delta * (other.weight / total));
+        }
         m2 += other.m2 + delta * delta * (weight * (other.weight / total));
         weight = total;
     }
@@ -50,20 +50,10 @@ struct Moments {
     static Moments of(const double* values, const double* weights, std::size_t n) {
         if (n == 0) return {};
         const double shift = values[heaviest(weights, n)];
-        if (weights == nullptr) {
-            const Kernels::PowerSums sums = kernels().power_sums(values, n, shift);
-            return from_sums(static_cast<double>(n), sums.sum, sums.squares, shift);
-        }
-        double weight = 0.0;
-        double sum = 0.0;
-        double squares = 0.0;
-        for (std::size_t i = 0; i < n; ++i) {
-            const double delta = values[i] - shift;
-            weight += weights[i];
-            sum += weights[i] * delta;
-            squares += weights[i] * delta * delta;
-        }
-        return from_sums(weight, sum, squares, shift);
+        const Kernels::PowerSums sums =
+            weights == nullptr ? kernels().power_sums(values, n, shift)
+                               : kernels().weighted_power_sums(values, weights, n, shift);
+        return from_sums(sums.weight, sums.sum, sums.squares, shift);
     }
 
     static std::size_t heaviest(const double* weights, std::size_t n) {
@@ -76,7 +66,19 @@ struct Moments {
         const double delta = sum / weight;
         // a spread beyond the range of double is infinite; inf - inf would pass for none at all
         const double m2 = std::isinf(squares) ? squares : std::max(0.0, squares - sum * delta);
-        return {weight, shift + delta, m2};
+        Moments result{weight, shift, 0.0, m2};
+        result.move_mean(delta);
+        return result;
+    }
+
+  private:
+    void move_mean(double by) {
+        const double moved = mean + by;
+        // what the sum has rounded away (Knuth's two-sum)
+        const double part = moved - mean;
+        const double lost = (mean - (moved - part)) + (by - part);
+        mean = moved;
+        if (std::isfinite(lost)) mean_rest += lost;
     }
 };
 

@@ -20,6 +20,8 @@ struct RowBlock {
     std::vector<std::uint32_t> order;  // block row standing at each place
     std::vector<std::size_t> begin;    // place where each class begins, and the end: C + 1
     std::vector<double> weights;       // by place; empty: all 1
+    std::vector<double> class_weights;
+    std::vector<std::size_t> heaviest;  // place of the heaviest row of each class
 
     // Weights are computed from the clock readings here, not when rows arrive: they are a function
     // of the block alone, whatever batches it came in.
@@ -41,10 +43,32 @@ struct RowBlock {
                 block.weights[k] = (info.weights.empty() ? 1.0 : info.weights[i]) *
                                    (fading.fades() ? fading.weight(info.times[i], epoch) : 1.0);
         }
+        block.weigh_classes();
         return block;
     }
 
+    void weigh_classes() {
+        for (std::size_t c = 0; c < n_classes(); ++c) {
+            const auto first = static_cast<std::ptrdiff_t>(begin[c]);
+            const auto last = static_cast<std::ptrdiff_t>(begin[c + 1]);
+            class_weights.push_back(
+                weights.empty() ? static_cast<double>(last - first)
+                                : std::accumulate(weights.begin() + first, weights.begin() + last, 0.0));
+            heaviest.push_back(weights.empty() || first == last
+                                   ? begin[c]
+                                   : static_cast<std::size_t>(
+                                         std::max_element(weights.begin() + first,
+                                                          weights.begin() + last) -
+                                         weights.begin()));
+        }
+    }
+
+    std::size_t n_classes() const { return begin.size() - 1; }
     double weight(std::size_t place) const { return weights.empty() ? 1.0 : weights[place]; }
+    const double* weights_or_null() const { return weights.empty() ? nullptr : weights.data(); }
+    double total_weight() const {
+        return std::accumulate(class_weights.begin(), class_weights.end(), 0.0);
+    }
 
     void add_to(Ledger& ledger) const {
         if (ledger.totals.size() + 1 < begin.size()) ledger.totals.resize(begin.size() - 1);
@@ -58,52 +82,53 @@ struct RowBlock {
     }
 };
 
-// The values of one class in one column of a block, the missing ones set apart.
-class Segment {
+// A column of a block with its missing values, if any, set apart class by class.
+class PresentValues {
   public:
-    // `values` holds the column by place; it is compacted in place.
-    Segment(double* values, const RowBlock& block, std::size_t cls, bool ignore_missing)
-        : values_(values + block.begin[cls]),
-          weights_(block.weights.empty() ? nullptr : block.weights.data() + block.begin[cls]),
-          size_(block.begin[cls + 1] - block.begin[cls]) {
-        if (ignore_missing) set_missing_apart();
+    // `values` holds the column by place; it is compacted in place where values are missing.
+    PresentValues(double* values, const RowBlock& block, bool ignore_missing)
+        : column_{values, 1, nullptr, block.weights_or_null(), block.begin} {
+        if (!ignore_missing) return;
+        const bool any = std::any_of(values, values + block.order.size(),
+                                     [](double v) { return v != v; });
+        if (any) set_apart(values, block);
     }
+    PresentValues(const PresentValues&) = delete;  // column() may point into it
 
-    double missing() const { return missing_; }
-    std::size_t size() const { return size_; }
+    const BlockColumn& column() const { return column_; }
+    double missing(std::size_t cls) const { return missing_.empty() ? 0.0 : missing_[cls]; }
 
-    Moments moments() const { return Moments::of(values_, weights_, size_); }
-
-    std::span<const double> values() const { return {values_, size_}; }
-    const double* weights() const { return weights_; }
-
-    double weight() const {
-        return weights_ == nullptr ? static_cast<double>(size_)
-                                   : std::accumulate(weights_, weights_ + size_, 0.0);
+    Moments moments(std::size_t cls) const {
+        const std::size_t first = column_.begin[cls];
+        return Moments::of(column_.data + first,
+                           column_.weights == nullptr ? nullptr : column_.weights + first,
+                           column_.begin[cls + 1] - first);
     }
 
   private:
-    double* values_;
-    const double* weights_;
-    std::size_t size_;
-    double missing_ = 0.0;
+    BlockColumn column_;
+    std::vector<double> missing_;
     std::vector<double> kept_weights_;
+    std::vector<std::size_t> kept_begin_;
 
-    void set_missing_apart() {
-        const bool any = std::any_of(values_, values_ + size_, [](double v) { return v != v; });
-        if (!any) return;
+    void set_apart(double* values, const RowBlock& block) {
+        const std::size_t n_classes = column_.n_classes();
+        missing_.assign(n_classes, 0.0);
+        kept_begin_.assign(1, 0);
         std::size_t kept = 0;
-        for (std::size_t i = 0; i < size_; ++i) {
-            const double w = weights_ == nullptr ? 1.0 : weights_[i];
-            if (std::isnan(values_[i])) {
-                missing_ += w;
-                continue;
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            for (std::size_t i = block.begin[c]; i < block.begin[c + 1]; ++i) {
+                if (std::isnan(values[i])) {
+                    missing_[c] += block.weight(i);
+                    continue;
+                }
+                values[kept++] = values[i];
+                if (!block.weights.empty()) kept_weights_.push_back(block.weights[i]);
             }
-            values_[kept++] = values_[i];
-            if (weights_ != nullptr) kept_weights_.push_back(w);
+            kept_begin_.push_back(kept);
         }
-        size_ = kept;
-        if (weights_ != nullptr) weights_ = kept_weights_.data();
+        column_ = {values, 1, nullptr, block.weights.empty() ? nullptr : kept_weights_.data(),
+                   kept_begin_};
     }
 };
 

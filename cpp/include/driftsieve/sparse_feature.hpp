@@ -18,7 +18,7 @@ struct SparseFeature {
     std::vector<LoggedValue> pending;
     FeatureState state;
 
-    void rebase(std::int64_t target, Entries& scratch) {
+    void rebase(std::int64_t target, Summary& scratch) {
         if (epoch == target) return;
         const double factor = Fading::rebase_factor(target - epoch);
         epoch = target;
@@ -27,32 +27,37 @@ struct SparseFeature {
     }
 
     void fold(std::span<const ClassTotal> totals, const Config& config, Scratch& scratch) {
-        for_each_class(pending, 1.0, [&](std::uint32_t cls, double missing, const Values& rows) {
-            ClassState& into = state.of(cls);
-            into.missing += missing;
-            if (rows.values.empty()) return;
-            if (config.moments) into.moments.merge(rows.moments());
-            if (!config.quantiles) return;
+        if (config.moments)
+            for_each_class(pending, 1.0, [&](std::uint32_t cls, const Moments& moments) {
+                state.of(cls).moments.merge(moments);
+            });
+        if (config.quantiles) {
             // Sorted, not counted into cells: cells may hide a share of what these rows add to the
-            // class weight, but here that was added, and spent, when the rows were logged.
-            exact_entries_of<double>(rows.values, rows.weights.data(), scratch.theirs);
-            into.absorb(scratch.theirs, totals[cls].weight - into.missing, config, scratch);
-        });
+            // weight, but here that was added, and spent, when the rows were logged.
+            scratch.rows.clear();
+            for (const LoggedValue& item : pending)
+                scratch.rows.push_back({item.value, item.weight, item.cls});
+            exact_summary(std::span(scratch.rows), totals.size(), scratch.theirs);
+            state.absorb(scratch.theirs, state.weight(totals), config, scratch);
+        }
         // give the room back: most features are rarely seen
         pending = std::vector<LoggedValue>();
     }
 
-    // Adds values on their way to a column, their weights multiplied by `factor`.
+    // Adds values on their way to a column, their weights multiplied by `factor`: their moments,
+    // and themselves to `rows`.
     static void add(std::span<const LoggedValue> items, double factor, const Config& config,
-                    Column& column, Scratch& scratch) {
-        for_each_class(items, factor, [&](std::uint32_t cls, double missing, const Values& rows) {
-            column.missing[cls] += missing;
-            scratch.theirs.clear();
-            if (config.quantiles)
-                exact_entries_of<double>(rows.values, rows.weights.data(), scratch.theirs);
-            column.add(cls, config.moments ? rows.moments() : Moments{}, scratch.theirs,
-                       scratch.merged);
-        });
+                    Column& column, std::vector<Weighed>& rows) {
+        for (const LoggedValue& item : items) {
+            if (std::isnan(item.value))
+                column.missing[item.cls] += item.weight * factor;
+            else
+                rows.push_back({item.value, item.weight * factor, item.cls});
+        }
+        if (config.moments)
+            for_each_class(items, factor, [&](std::uint32_t cls, const Moments& moments) {
+                column.moments[cls].merge(moments);
+            });
     }
 
     template <class Archive>
@@ -63,44 +68,27 @@ struct SparseFeature {
     std::size_t nbytes() const { return pending.capacity() * sizeof(LoggedValue) + state.nbytes(); }
 
   private:
-    struct Values {
-        std::vector<double> values;
-        std::vector<double> weights;
-
-        Moments moments() const {
-            return Moments::of(values.data(), weights_or_null(), values.size());
-        }
-        const double* weights_or_null() const {
-            const bool unit =
-                std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1.0; });
-            return unit ? nullptr : weights.data();
-        }
-    };
-
-    // Class by class, in the order of the rows: take(cls, weight of missing values, the others).
+    // Class by class, in the order of the rows: take(cls, moments of what is not missing).
     template <class Take>
     static void for_each_class(std::span<const LoggedValue> items, double factor,
                                const Take& take) {
-        if (items.empty()) return;
         std::vector<std::uint32_t> classes;
         for (const LoggedValue& item : items)
             if (std::find(classes.begin(), classes.end(), item.cls) == classes.end())
                 classes.push_back(item.cls);
-        Values rows;
+        std::vector<double> values;
+        std::vector<double> weights;
         for (const std::uint32_t cls : classes) {
-            double missing = 0.0;
-            rows.values.clear();
-            rows.weights.clear();
+            values.clear();
+            weights.clear();
             for (const LoggedValue& item : items) {
-                if (item.cls != cls) continue;
-                if (std::isnan(item.value)) {
-                    missing += item.weight * factor;
-                } else {
-                    rows.values.push_back(item.value);
-                    rows.weights.push_back(item.weight * factor);
-                }
+                if (item.cls != cls || std::isnan(item.value)) continue;
+                values.push_back(item.value);
+                weights.push_back(item.weight * factor);
             }
-            take(cls, missing, rows);
+            const bool unit =
+                std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1.0; });
+            take(cls, Moments::of(values.data(), unit ? nullptr : weights.data(), values.size()));
         }
     }
 };

@@ -151,7 +151,7 @@ class SparseStore {
     void shift_clock(double ticks, double latest, const Fading& fading, unsigned n_threads) {
         if (ledger_.empty()) return;
         drain(n_threads);
-        Entries scratch;
+        Summary scratch;
         for (std::size_t slot = 0; slot < n_slots(); ++slot)
             rebase(records_.data() + slot * stride_);
         for (SparseFeature& rest : rests_) rest.rebase(ledger_.epoch, scratch);
@@ -272,13 +272,13 @@ class SparseStore {
     std::vector<LoggedValue> log_;  // up to log_end_; the rest is room
     std::size_t log_end_ = 0;
     std::vector<LoggedValue> log_scratch_;
-    Entries rebase_scratch_;
+    Summary rebase_scratch_;
 
     std::size_t n_slots() const { return column_of_slot_.size(); }
     std::size_t room_for_classes() const { return (stride_ - kClasses) / 2; }
     std::span<const LoggedValue> log() const { return {log_.data(), log_end_}; }
 
-    std::size_t most_pending() const { return std::max<std::size_t>(32, config_.exact_entries()); }
+    std::size_t most_pending() const { return std::max<std::size_t>(32, config_.exact_values()); }
 
     void push_log(const LoggedValue& item) {
         if (log_end_ == log_.size()) log_.resize(2 * log_end_ + 64);
@@ -400,6 +400,8 @@ class SparseStore {
               Scratch& scratch) const {
         const std::size_t n_classes = now.totals.size();
         column.reset(n_classes);
+        std::vector<Weighed>& rows = scratch.rows;  // what is in no summary
+        rows.clear();
         const double* record = nullptr;
         if (slot_of_column_[j] != 0) {
             const std::uint32_t slot = slot_of_column_[j] - 1;
@@ -408,34 +410,46 @@ class SparseStore {
                 const SparseFeature& rest = rests_[static_cast<std::size_t>(record[kRest]) - 1];
                 const double factor = Fading::rebase_factor(ledger_.epoch - rest.epoch);
                 column.load(rest.state, factor);
-                SparseFeature::add(rest.pending, factor, config_, column, scratch);
+                SparseFeature::add(rest.pending, factor, config_, column, rows);
             }
-            SparseFeature::add(logged_of(slot, log), 1.0, config_, column, scratch);
+            SparseFeature::add(logged_of(slot, log), 1.0, config_, column, rows);
             const double factor = factor_of(record);
-            for (std::size_t c = 0; c < std::min(n_classes, room_for_classes()); ++c)
+            for (std::uint32_t c = 0; c < std::min(n_classes, room_for_classes()); ++c)
                 add_value(column, c, record[kAtom], record[kClasses + 2 * c + kWeight] * factor,
-                          scratch);
+                          rows);
         }
-        for (std::size_t c = 0; c < n_classes; ++c) {
+        for (std::uint32_t c = 0; c < n_classes; ++c) {
             // Without this count a class in which the feature is never 0 would keep the rounding
             // error of the subtraction below as a zero weight.
             const double not_zero = record != nullptr && c < room_for_classes()
                                         ? record[kClasses + 2 * c + kRows]
                                         : 0.0;
             if (static_cast<double>(now.totals[c].rows) <= not_zero) continue;
-            const double seen = config_.moments ? column.moments[c].weight : column.weight(c);
+            double seen = 0.0;
+            if (config_.moments) {
+                seen = column.moments[c].weight;
+            } else {
+                seen = column.weight(c);
+                for (const Weighed& row : rows) seen += row.cls == c ? row.weight : 0.0;
+            }
             add_value(column, c, 0.0,
-                      std::max(0.0, now.totals[c].weight - column.missing[c] - seen), scratch);
+                      std::max(0.0, now.totals[c].weight - column.missing[c] - seen), rows);
+        }
+        if (!config_.quantiles) return;
+        exact_summary(std::span(rows), n_classes, scratch.theirs);
+        if (column.summary.empty()) {
+            std::swap(column.summary, scratch.theirs);
+        } else {
+            merge_summaries(column.summary, scratch.theirs, scratch.merged);
+            std::swap(column.summary, scratch.merged);
         }
     }
 
-    void add_value(Column& column, std::size_t cls, double value, double weight,
-                   Scratch& scratch) const {
+    void add_value(Column& column, std::uint32_t cls, double value, double weight,
+                   std::vector<Weighed>& rows) const {
         if (weight == 0.0) return;
-        const Entry entry{value, weight, 0.0};
-        column.add(cls, config_.moments ? Moments{weight, value, 0.0} : Moments{},
-                   config_.quantiles ? std::span<const Entry>(&entry, 1) : std::span<const Entry>{},
-                   scratch.merged);
+        if (config_.moments) column.moments[cls].merge({weight, value, 0.0, 0.0});
+        rows.push_back({value, weight, cls});
     }
 };
 

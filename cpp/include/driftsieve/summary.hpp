@@ -9,24 +9,6 @@
 
 namespace driftsieve {
 
-// One mini-bin of a quantile summary: `weight` is mass with values <= value that stands in no
-// earlier mini-bin; `hidden` bounds how much mass with values < value stands in no earlier one.
-//
-// Write A_i for the weight of the first i entries and R-(v) for the true weight of {x < v}. Then
-//     A_{i-1} <= R-(value_i) <= A_{i-1} + hidden_i,
-// so between value_{i-1} and value_i the true rank exceeds the running sum A_{i-1} by at most
-// hidden_i, and from the last value on it is exact. The largest `hidden` is the certificate.
-// No weight is ever dropped (the paper's exact weight update), so totals are exact for ever.
-// docs/guarantees.md has the proof.
-template <class Weight>
-struct EntryOf {
-    double value;
-    Weight weight;
-    Weight hidden;
-};
-using Entry = EntryOf<double>;
-using NarrowEntry = EntryOf<std::uint32_t>;  // rows that weigh 1 and do not fade have whole weights
-
 // Room that is about to be written need not be filled with zeros first.
 template <class T>
 struct Unfilled : std::allocator<T> {
@@ -43,101 +25,150 @@ struct Unfilled : std::allocator<T> {
         ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);
     }
 };
+template <class T>
+using Room = std::vector<T, Unfilled<T>>;
 
+// The quantile summary of one feature: mini-bins sorted by value. The class weights of mini-bin i
+// are mass with values <= value_i that stands in no earlier mini-bin; hidden_i bounds how much mass
+// with values < value_i stands in no earlier one.
+//
+// Write A_i for the weight of the first i mini-bins and R-(v) for the true weight of {x < v}. Then
+//     A_{i-1} <= R-(value_i) <= A_{i-1} + hidden_i,
+// so between value_{i-1} and value_i the true rank exceeds the running sum A_{i-1} by at most
+// hidden_i, and from the last value on it is exact. The largest `hidden` is the certificate.
+// No weight is ever dropped (the paper's exact weight update), so totals are exact for ever.
+// docs/guarantees.md has the proof.
+//
+// `Weight` is uint32 for rows that weigh 1 and do not fade, else double.
 template <class Weight>
-using EntriesOf = std::vector<EntryOf<Weight>, Unfilled<EntryOf<Weight>>>;
-using Entries = EntriesOf<double>;
+struct SummaryOf {
+    std::size_t n_classes = 0;
+    Room<double> values;
+    Room<Weight> hidden;
+    Room<Weight> weights;  // n_classes to a mini-bin
+
+    std::size_t size() const { return values.size(); }
+    bool empty() const { return values.empty(); }
+    Weight* of(std::size_t i) { return weights.data() + i * n_classes; }
+    const Weight* of(std::size_t i) const { return weights.data() + i * n_classes; }
+
+    Weight total(std::size_t i) const {
+        Weight sum{0};
+        for (std::size_t c = 0; c < n_classes; ++c) sum += of(i)[c];
+        return sum;
+    }
+
+    // Of the right size, its contents to be written.
+    void reset(std::size_t size, std::size_t classes) {
+        n_classes = classes;
+        resize(size);
+    }
+    void resize(std::size_t size) {
+        values.resize(size);
+        hidden.resize(size);
+        weights.resize(size * n_classes);
+    }
+    // The first `count` go.
+    void drop_front(std::size_t count) {
+        const auto n = static_cast<std::ptrdiff_t>(count);
+        values.erase(values.begin(), values.begin() + n);
+        hidden.erase(hidden.begin(), hidden.begin() + n);
+        weights.erase(weights.begin(),
+                      weights.begin() + n * static_cast<std::ptrdiff_t>(n_classes));
+    }
+
+    void scale(double factor) {
+        if (factor == 0.0) resize(0);
+        for (Weight& h : hidden) h *= factor;
+        for (Weight& w : weights) w *= factor;
+    }
+};
+using Summary = SummaryOf<double>;
+using NarrowSummary = SummaryOf<std::uint32_t>;
 
 inline int sign_of(double v) {
     return (v > 0.0) - (v < 0.0);
 }
 
-// MERGE: interleaves two summaries of disjoint data into `out`. An entry's hidden mass grows by
-// that of its successor in the other summary, because that is where the other side may hide mass.
+// MERGE: interleaves two summaries of disjoint rows. The hidden mass of a mini-bin grows by that of
+// its successor in the other summary, because that is where the other side may hide mass.
 template <class Weight>
-void merge_entries(std::span<const EntryOf<Weight>> a, std::span<const EntryOf<Weight>> b,
-                   EntriesOf<Weight>& out) {
-    out.resize(a.size() + b.size());
-    EntryOf<Weight>* write = out.data();
+void merge_summaries(const SummaryOf<Weight>& a, const SummaryOf<Weight>& b,
+                     SummaryOf<Weight>& out) {
+    out.reset(a.size() + b.size(), a.n_classes);
+    std::size_t k = 0;
+    const auto copy = [&](const SummaryOf<Weight>& from, std::size_t begin, std::size_t end,
+                          Weight hidden_elsewhere) {
+        std::copy(from.values.data() + begin, from.values.data() + end, out.values.data() + k);
+        std::copy(from.of(begin), from.of(end), out.of(k));
+        for (std::size_t i = begin; i < end; ++i, ++k)
+            out.hidden[k] = from.hidden[i] + hidden_elsewhere;
+    };
+    // runs of `a` between the values of `b`, which is often by far the shorter one
     std::size_t i = 0;
-    std::size_t j = 0;
-    while (i < a.size() && j < b.size()) {
-        const EntryOf<Weight>& left = a[i];
-        const EntryOf<Weight>& right = b[j];
-        const bool take_left = left.value <= right.value;
-        const bool take_right = right.value <= left.value;
-        *write++ = {take_left ? left.value : right.value,
-                    (take_left ? left.weight : Weight{0}) + (take_right ? right.weight : Weight{0}),
-                    left.hidden + right.hidden};
-        i += take_left;
-        j += take_right;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+        const std::size_t begin = i;
+        while (i < a.size() && a.values[i] < b.values[j]) ++i;
+        copy(a, begin, i, b.hidden[j]);
+        copy(b, j, j + 1, i < a.size() ? a.hidden[i] : Weight{0});
+        if (i == a.size() || a.values[i] != b.values[j]) continue;
+        for (std::size_t c = 0; c < a.n_classes; ++c) out.of(k - 1)[c] += a.of(i)[c];
+        ++i;
     }
-    write = std::copy(a.begin() + static_cast<std::ptrdiff_t>(i), a.end(), write);
-    write = std::copy(b.begin() + static_cast<std::ptrdiff_t>(j), b.end(), write);
-    out.resize(static_cast<std::size_t>(write - out.data()));
+    copy(a, i, a.size(), Weight{0});
+    out.resize(k);
 }
 
-// PRUNE: joins each entry to its right neighbour while the neighbour's hidden mass stays within
-// `budget`; a joined entry hides the weight it swallowed. Never joins across zero, so that the
+// PRUNE: joins each mini-bin to its right neighbour while the neighbour's hidden mass stays within
+// `budget`; the neighbour then hides the weight it swallowed. Never joins across zero, so that the
 // weight at, below and above zero stays exact.
 template <class Weight>
-void prune_entries(EntriesOf<Weight>& entries, Weight budget) {
-    if (entries.size() < 2) return;
-    std::size_t write = entries.size() - 1;
-    for (std::size_t read = entries.size() - 1; read-- > 0;) {
-        const EntryOf<Weight> candidate = entries[read];
-        EntryOf<Weight>& keeper = entries[write];
-        if (candidate.weight + keeper.hidden <= budget &&
-            sign_of(candidate.value) == sign_of(keeper.value)) {
-            keeper.hidden += candidate.weight;
-            keeper.weight += candidate.weight;
+void prune_summary(SummaryOf<Weight>& summary, Weight budget) {
+    if (summary.size() < 2) return;
+    std::size_t write = summary.size() - 1;
+    for (std::size_t read = summary.size() - 1; read-- > 0;) {
+        const Weight weight = summary.total(read);
+        const bool joins = weight + summary.hidden[write] <= budget &&
+                           sign_of(summary.values[read]) == sign_of(summary.values[write]);
+        const Weight* from = summary.of(read);
+        if (joins) {
+            summary.hidden[write] += weight;
+            for (std::size_t c = 0; c < summary.n_classes; ++c) summary.of(write)[c] += from[c];
         } else {
-            entries[--write] = candidate;
+            --write;
+            summary.values[write] = summary.values[read];
+            summary.hidden[write] = summary.hidden[read];
+            std::copy_n(from, summary.n_classes, summary.of(write));
         }
     }
-    entries.erase(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(write));
+    summary.drop_front(write);
 }
 
-inline double largest_hidden(std::span<const Entry> entries) {
-    double largest = 0.0;
-    for (const Entry& entry : entries) largest = std::max(largest, entry.hidden);
-    return largest;
-}
+// One value of one row.
+struct Weighed {
+    double value;
+    double weight;
+    std::uint32_t cls;
+};
 
-// Sorts `entries` (all exact) by value and adds up the weights of equal values; weight 0 goes.
+// The rows as exact mini-bins, equal values added up; `rows` are left sorted.
 template <class Weight>
-void sort_exact_entries(EntriesOf<Weight>& entries) {
-    std::sort(entries.begin(), entries.end(),
-              [](const auto& a, const auto& b) { return a.value < b.value; });
+void exact_summary(std::span<Weighed> rows, std::size_t n_classes, SummaryOf<Weight>& out) {
+    // stable: then the sums of equal values do not depend on how the library sorts
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const Weighed& a, const Weighed& b) { return a.value < b.value; });
+    out.reset(rows.size(), n_classes);
+    std::fill(out.weights.begin(), out.weights.end(), Weight{0});
     std::size_t size = 0;
-    for (const EntryOf<Weight>& entry : entries) {
-        if (entry.weight == Weight{0}) continue;
-        if (size > 0 && entries[size - 1].value == entry.value)
-            entries[size - 1].weight += entry.weight;
-        else
-            entries[size++] = entry;
+    for (const Weighed& row : rows) {
+        if (row.weight == 0.0) continue;
+        if (size == 0 || out.values[size - 1] != row.value) {
+            out.values[size] = row.value + 0.0;  // there is one zero, not two
+            out.hidden[size++] = Weight{0};
+        }
+        out.of(size - 1)[row.cls] += static_cast<Weight>(row.weight);
     }
-    entries.resize(size);
-}
-
-// The rows of a block as sorted exact entries; weights == nullptr: all 1.
-template <class Weight>
-void exact_entries_of(std::span<const double> values, const double* weights,
-                      EntriesOf<Weight>& out) {
-    out.resize(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i)
-        // + 0.0: there is one zero, not two
-        out[i] = {values[i] + 0.0, weights == nullptr ? Weight{1} : static_cast<Weight>(weights[i]),
-                  Weight{0}};
-    sort_exact_entries(out);
-}
-
-inline void scale_entries(Entries& entries, double factor) {
-    for (Entry& entry : entries) {
-        entry.weight *= factor;
-        entry.hidden *= factor;
-    }
-    if (factor == 0.0) entries.clear();
+    out.resize(size);
 }
 
 }  // namespace driftsieve

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace driftsieve {
+
+// Room for a block of rows: begins with a cache line, and where it is large the system is asked for
+// large pages, since the rows are read column by column, each from another page.
+template <class T>
+struct LargePages {
+    using value_type = T;
+    LargePages() = default;
+    template <class U>
+    LargePages(const LargePages<U>&) {}
+
+    T* allocate(std::size_t n) {
+        const std::size_t size = n * sizeof(T);
+        const bool large = size >= 2 * kLargePage;
+        void* room = ::operator new(size, std::align_val_t{large ? kLargePage : kCacheLine});
+#ifdef __linux__
+        if (large) madvise(room, size, MADV_HUGEPAGE);  // no harm where it is refused
+#endif
+        return static_cast<T*>(room);
+    }
+    void deallocate(T* room, std::size_t n) {
+        const bool large = n * sizeof(T) >= 2 * kLargePage;
+        ::operator delete(room, std::align_val_t{large ? kLargePage : kCacheLine});
+    }
+    template <class U>
+    bool operator==(const LargePages<U>&) const {
+        return true;
+    }
+
+  private:
+    static constexpr std::size_t kLargePage = std::size_t{1} << 21;
+    static constexpr std::size_t kCacheLine = 64;
+};
+template <class T>
+using LargeRoom = std::vector<T, LargePages<T>>;
+
+}  // namespace driftsieve

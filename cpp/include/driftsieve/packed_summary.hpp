@@ -1,0 +1,147 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "driftsieve/summary.hpp"
+
+namespace driftsieve {
+
+// A summary at rest. Numbers are narrow (32 bits) while weights are whole, else wide. With many
+// classes most class weights of a mini-bin are 0: where that pays, only the others are kept, each
+// with its place.
+class PackedSummary {
+  public:
+    bool empty() const { return values_.empty(); }
+    bool is_narrow() const { return wide_.empty(); }
+    std::size_t size() const { return values_.size(); }
+    std::size_t n_classes() const { return n_classes_; }
+    std::size_t nbytes() const {
+        return values_.capacity() * sizeof(double) + wide_.capacity() * sizeof(double) +
+               (narrow_.capacity() + places_.capacity()) * sizeof(std::uint32_t);
+    }
+
+    // As a summary of n_classes, which are at least as many as when it was stored. A narrow one can
+    // be loaded as either kind.
+    template <class Weight>
+    void load(std::size_t n_classes, SummaryOf<Weight>& out) const {
+        out.reset(size(), n_classes);
+        std::copy(values_.begin(), values_.end(), out.values.begin());
+        if (is_narrow())
+            unpack(narrow_, out);
+        else
+            unpack(wide_, out);
+    }
+
+    void store(const NarrowSummary& summary) {
+        pack(summary, narrow_);
+        wide_ = Room<double>();
+    }
+
+    void store(const Summary& summary) {
+        if (std::all_of(summary.hidden.begin(), summary.hidden.end(), is_whole) &&
+            std::all_of(summary.weights.begin(), summary.weights.end(), is_whole)) {
+            pack(summary, narrow_);
+            wide_ = Room<double>();
+        } else {
+            pack(summary, wide_);
+            narrow_ = Room<std::uint32_t>();
+        }
+    }
+
+    template <class Archive>
+    void archive(Archive& ar) {
+        ar(n_classes_, values_, narrow_, wide_, places_);
+    }
+
+    // Whether the parts fit together; what they say is for others to judge.
+    bool sound() const {
+        const std::size_t numbers = is_narrow() ? narrow_.size() : wide_.size();
+        const std::size_t all = size() * n_classes_;
+        const auto fits = [](std::uint32_t x) { return x <= kMostNarrow; };
+        return (narrow_.empty() || wide_.empty()) &&
+               numbers == size() + (places_.empty() ? all : places_.size()) &&
+               std::all_of(narrow_.begin(), narrow_.end(), fits) &&
+               std::all_of(places_.begin(), places_.end(), [&](auto at) { return at < all; });
+    }
+
+    // Half of the range: then the sum of two fits as well.
+    static constexpr std::uint32_t kMostNarrow = 2147483647;
+
+  private:
+    std::uint32_t n_classes_ = 0;
+    Room<double> values_;
+    Room<std::uint32_t> narrow_;  // what is hidden in each mini-bin, then the class weights
+    Room<double> wide_;           // the same, where weights are not whole
+    Room<std::uint32_t> places_;  // of the class weights that are kept; empty: all are
+
+    static bool is_whole(double x) {
+        return x <= kMostNarrow && x == static_cast<double>(static_cast<std::int64_t>(x));
+    }
+
+    template <class Number, class Weight>
+    void unpack(const Room<Number>& numbers, SummaryOf<Weight>& out) const {
+        const std::size_t n = size();
+        const auto as_weight = [](Number x) { return static_cast<Weight>(x); };
+        std::transform(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(n),
+                       out.hidden.begin(), as_weight);
+        const Number* weights = numbers.data() + n;
+        if (places_.empty() && n_classes_ == out.n_classes) {
+            std::transform(weights, weights + n * n_classes_, out.weights.begin(), as_weight);
+            return;
+        }
+        std::fill(out.weights.begin(), out.weights.end(), Weight{0});
+        const std::size_t kept = places_.empty() ? n * n_classes_ : places_.size();
+        for (std::size_t k = 0; k < kept; ++k) {
+            const std::size_t place = places_.empty() ? k : places_[k];
+            out.of(place / n_classes_)[place % n_classes_] = as_weight(weights[k]);
+        }
+    }
+
+    template <class Number, class Weight>
+    void pack(const SummaryOf<Weight>& summary, Room<Number>& numbers) {
+        const std::size_t n = summary.size();
+        n_classes_ = static_cast<std::uint32_t>(summary.n_classes);
+        take_size(values_, n);
+        std::copy(summary.values.begin(), summary.values.end(), values_.begin());
+        const auto as_number = [](Weight x) { return static_cast<Number>(x); };
+        std::size_t kept = summary.weights.size();
+        // With few classes most weights are there, and counting them would not pay.
+        const bool few = summary.n_classes <= 4 || kept > std::numeric_limits<std::uint32_t>::max();
+        if (!few)
+            kept -= static_cast<std::size_t>(
+                std::count(summary.weights.begin(), summary.weights.end(), Weight{0}));
+        const bool all = few || kept == 0 ||
+                         kept * (sizeof(Number) + 4) >= summary.weights.size() * sizeof(Number);
+        take_size(numbers, n + (all ? summary.weights.size() : kept));
+        std::transform(summary.hidden.begin(), summary.hidden.end(), numbers.begin(), as_number);
+        Number* weights = numbers.data() + n;
+        if (all) {
+            places_ = Room<std::uint32_t>();
+            std::transform(summary.weights.begin(), summary.weights.end(), weights, as_number);
+            return;
+        }
+        take_size(places_, kept);
+        std::size_t k = 0;
+        for (std::size_t place = 0; place < summary.weights.size(); ++place) {
+            if (summary.weights[place] == Weight{0}) continue;
+            places_[k] = static_cast<std::uint32_t>(place);
+            weights[k++] = as_number(summary.weights[place]);
+        }
+    }
+
+    // A vector keeps its capacity: it is given back where it would be more than a quarter too much.
+    template <class T>
+    static void take_size(Room<T>& room, std::size_t size) {
+        if (room.capacity() < size || room.capacity() > size + size / 4) {
+            room = Room<T>();
+            room.reserve(size);
+        }
+        room.resize(size);
+    }
+};
+
+}  // namespace driftsieve

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "driftsieve/cells.hpp"
+#include "driftsieve/kernels.hpp"
+#include "driftsieve/row_block.hpp"
+
+namespace driftsieve {
+
+// A few columns of a block that lie side by side. Their rows are read once, class after class, and
+// what is kept of a value is the number of its finest cell. The moments of each
+// class fall out of the same pass.
+class Strip {
+  public:
+    static constexpr std::size_t kWidth = Kernels::kStrip;
+
+    // Columns [lo, hi) of the block, in about `cells` cells each.
+    template <class T>
+    void read(const MatrixView<T>& matrix, const RowBlock& block, std::size_t lo, std::size_t hi,
+              std::size_t cells) {
+        block_ = &block;
+        rows_ = as_doubles(matrix, lo, hi);
+        const std::size_t n = block.order.size();
+        std::array<Kernels::CellRule, kWidth> rules;
+        const std::size_t sample_size = CellMap::sample_size(n);
+        take_sample(sample_size, CellMap::sample_step(n));
+        for (std::size_t j = 0; j < kWidth; ++j) {
+            maps_[j].fit({sample_.data() + j * sample_size, sample_size}, cells);
+            rules[j] = maps_[j].rule();
+        }
+        finest_.resize(kWidth * n);
+        moments_.resize(block.n_classes());
+        for (std::size_t c = 0; c < block.n_classes(); ++c) {
+            const std::size_t first = block.begin[c];
+            const std::size_t count = block.begin[c + 1] - first;
+            if (count == 0) continue;
+            const double* shift = row(block.heaviest[c]);
+            std::copy_n(shift, kWidth, moments_[c].shift.begin());
+            moments_[c].sums = kernels().read_strip(
+                {rows_.data, rows_.row_stride, block.order.data() + first,
+                 block.weights.empty() ? nullptr : block.weights.data() + first, count},
+                rules.data(), moments_[c].shift.data(), finest_.data() + first, n);
+        }
+    }
+
+    // All below: column j of the strip.
+    BlockColumn column(std::size_t j) const {
+        return {rows_.data + j, rows_.row_stride, block_->order.data(), block_->weights_or_null(),
+                block_->begin};
+    }
+    const CellMap& map(std::size_t j) const { return maps_[j]; }
+    const std::uint32_t* finest(std::size_t j) const {
+        return finest_.data() + j * block_->order.size();
+    }
+
+    // Whether a value is missing; then, and for values near the limits of double, the moments and
+    // cells are of no use.
+    bool is_whole(std::size_t j) const {
+        for (std::size_t c = 0; c < block_->n_classes(); ++c)
+            if (block_->begin[c] != block_->begin[c + 1] && std::isnan(moments_[c].sums.sum[j]))
+                return false;
+        return true;
+    }
+
+    Moments moments(std::size_t cls, std::size_t j) const {
+        const ClassSums& of = moments_[cls];
+        return Moments::from_sums(block_->class_weights[cls], of.sums.sum[j], of.sums.squares[j],
+                                  of.shift[j]);
+    }
+
+  private:
+    struct ClassSums {
+        std::array<double, kWidth> shift;
+        Kernels::StripSums sums;
+    };
+
+    const RowBlock* block_ = nullptr;
+    MatrixView<double> rows_;  // kWidth columns side by side
+    std::vector<double> copy_;
+    std::vector<double> sample_;
+    std::array<CellMap, kWidth> maps_;
+    Room<std::uint32_t> finest_;  // column after column
+    std::vector<ClassSums> moments_;
+
+    const double* row(std::size_t place) const { return rows_.row(block_->order[place]); }
+
+    // Where they lie, or copied, with columns of 0 where there are fewer than kWidth.
+    template <class T>
+    MatrixView<double> as_doubles(const MatrixView<T>& matrix, std::size_t lo, std::size_t hi) {
+        if constexpr (std::is_same_v<T, double>)
+            if (matrix.col_stride == 1 && hi - lo == kWidth)
+                return {matrix.data + lo, matrix.row_stride, 1, matrix.n_rows, kWidth};
+        copy_.assign(matrix.n_rows * kWidth, 0.0);
+        for (std::size_t i = 0; i < matrix.n_rows; ++i)
+            for (std::size_t j = lo; j < hi; ++j)
+                copy_[i * kWidth + (j - lo)] = static_cast<double>(matrix.at(i, j));
+        return {copy_.data(), kWidth, 1, matrix.n_rows, kWidth};
+    }
+
+    void take_sample(std::size_t size, std::size_t step) {
+        sample_.resize(kWidth * size);
+        for (std::size_t i = 0; i < size; ++i) {
+            const double* values = row(i * step);
+            for (std::size_t j = 0; j < kWidth; ++j) sample_[j * size + i] = values[j];
+        }
+    }
+};
+
+}  // namespace driftsieve
