@@ -150,9 +150,12 @@ def test_damaged_bytes_are_refused(form: Callable[..., Any]) -> None:
         flipped = data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]
         with pytest.raises(ValueError, match="bytes"):
             ds.Bank.from_bytes(flipped)
-    newer = data[:8] + struct.pack("<I", 2) + data[12:]
+    newer = data[:8] + struct.pack("<I", 3) + data[12:]
     with pytest.raises(ValueError, match=r"version 3.*upgrade driftsieve"):
         ds.Bank.from_bytes(newer)
+    older = data[:8] + struct.pack("<I", 1) + data[12:]
+    with pytest.raises(ValueError, match=r"version 1.*make the state anew"):
+        ds.Bank.from_bytes(older)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -23,14 +23,14 @@ def test_a_stored_bank_is_read_and_stored_again_bit_for_bit(name: str) -> None:
 
 
 def test_the_dense_bank() -> None:
-    bank = golden("bank_v1_dense.dsv")
-    X, y, weight, _ = make.rows()
+    bank = golden("bank_v2_dense.dsv")
+    X, y, weight, _ = make.rows(3400)
     X[::13, 1] = np.nan
-    weight[:2800] = 1.0
+    weight[:3300] = 1.0
     y = np.searchsorted(["eggs", "ham", "spam"], y)
     exact = ds.offline.snapshot(X, y, sample_weight=weight, missing="ignore")
     found = bank.freeze()
-    assert (bank.epsilon, bank.missing, bank.clock, bank.n_rows) == (0.05, "ignore", "sample", 3000)
+    assert (bank.epsilon, bank.missing, bank.clock, bank.n_rows) == (0.05, "ignore", "sample", 3400)
     assert_array_equal(found.weight, exact.weight)
     assert_allclose(ds.scores.fisher_score(found), ds.scores.fisher_score(exact), rtol=1e-9)
     assert_array_equal(found.bin_weights[[1, 3]], exact.bin_weights[[1, 3]])
@@ -39,7 +39,7 @@ def test_the_dense_bank() -> None:
 
 
 def test_the_faded_sparse_bank() -> None:
-    bank = golden("bank_v1_sparse.dsv")
+    bank = golden("bank_v2_sparse.dsv")
     X, y, weight, t = make.rows()
     weight *= ds.offline.clock_weights(t, clock="time", half_life=400.0)
     exact = ds.offline.snapshot(sparse.csr_array(X), y, sample_weight=weight)

@@ -238,6 +238,14 @@ void register_bank(nb::module_& m) {
     property("ticks", [](const Bank& b) { return b.ticks(); });
     property("now", [](const Bank& b) { return b.now(); });
     property("is_sparse", [](const Bank& b) { return b.is_sparse(); });
+    // for those who must know what rows may come to take before they are there
+    property("block_rows",
+             [](const Bank& b) { return DenseStore(b.config(), 0).rows_per_block(); });
+    property("exact_values", [](const Bank& b) { return b.config().exact_values(); });
+    m.attr("FEATURE_BYTES") = sizeof(FeatureState);
+    m.attr("CLASS_BYTES") = sizeof(ClassState);
+    m.attr("SPARSE_FEATURE_BYTES") = sizeof(SparseFeature);
+    m.attr("LOGGED_BYTES") = sizeof(LoggedValue);
 }
 
 }  // namespace driftsieve::bind

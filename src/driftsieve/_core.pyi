@@ -58,7 +58,7 @@ class Bank:
 
     def merge(self, other: Bank, class_map: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_classes: int, n_features: int, start: float, n_threads: int) -> None: ...
 
-    def freeze(self, begin: int, n_features: int, n_bins: int, class_place: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> tuple[NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None]: ...
+    def freeze(self, begin: int, n_features: int, n_bins: int, class_place: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> tuple[NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None, NDArray[numpy.float64] | None]: ...
 
     def cut(self, begin: int, count: int) -> Bank: ...
 
@@ -104,6 +104,20 @@ class Bank:
 
     @property
     def is_sparse(self) -> bool: ...
+
+    @property
+    def block_rows(self) -> int: ...
+
+    @property
+    def exact_values(self) -> int: ...
+
+FEATURE_BYTES: int = 128
+
+CLASS_BYTES: int = 40
+
+SPARSE_FEATURE_BYTES: int = 160
+
+LOGGED_BYTES: int = 24
 
 class RowCollector:
     def __init__(self, columns: dict[object, int], classes: dict[object, int], width: int, absent: float, allow_nan: bool, timed: bool) -> None: ...

@@ -28,7 +28,7 @@ def admitted(
 ) -> Admission:
     """All of the batch, or what is within the limits; LimitError where that is not an option."""
     classes, labels = known.encode(batch.y)
-    if (batch.n_features, len(labels)) == meter.free:
+    if meter.is_free(batch, len(labels)):
         return Admission(batch, classes, labels, 0)
     if not limits.ignores_new:
         limits.check_features(batch.n_features)

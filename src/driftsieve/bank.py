@@ -33,13 +33,13 @@ ClockName = Literal["sample", "batch", "time"]
 class Bank:
     """One pass over labelled rows, in bounded memory, ready to be scored at any moment.
 
-    Guarantees, for every feature and class, with N_c the weight of the class and W the sum of them:
+    Guarantees, for every feature, with W the weight of all rows:
 
     - ``mean`` and ``var`` are exact up to rounding; class totals are exact.
-    - The cumulative weight of class c at any value is right within ``epsilon * N_c``, so ranks are
-      right within ``epsilon * W``, whatever the order of the rows, their weights and how banks were
-      merged. A class with at most ``1 / epsilon`` distinct values, or a stream of dense rows
-      shorter than ``7 / epsilon``, is exact. ``Snapshot.rank_error`` bounds what there is.
+    - The cumulative weight at any value, of all classes and of each, is right within
+      ``epsilon * W``, whatever the order of the rows, their weights and how banks were merged. A
+      feature with at most ``1 / epsilon`` distinct values, or a stream of dense rows shorter than
+      ``8 / epsilon`` and 64,000, is exact. ``Snapshot.rank_error`` bounds what there is.
     - The same rows split into batches in any way give the same bits (``clock="batch"`` apart,
       where the split has a meaning), on any number of threads.
 

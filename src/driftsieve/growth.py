@@ -6,16 +6,19 @@ them against ``nbytes``. They may be a few times too large, never too small.
 
 from __future__ import annotations
 
+import math
+
 from scipy import sparse
 
+from driftsieve._core import CLASS_BYTES, FEATURE_BYTES, LOGGED_BYTES, SPARSE_FEATURE_BYTES, Clock
 from driftsieve._core import Bank as CoreBank
 from driftsieve.batch import Batch
 
-_FEATURE = 24  # a FeatureState
-_CLASS = 2 * 88  # a ClassState; its vector doubles
-_ENTRY = 30  # an Entry, in a vector that may be a quarter too long
-_REST = 2 * 56 + _FEATURE  # a SparseFeature; its vector doubles
-_LOGGED = 2 * 24  # a LoggedValue; its vector doubles
+# vectors that double
+_CLASS = 2 * CLASS_BYTES
+_REST = 2 * SPARSE_FEATURE_BYTES
+_LOGGED = 2 * LOGGED_BYTES
+_SPARE = 1.25  # a summary's vectors may be a quarter too long
 _LOG = 1 << 17  # values that are logged before features get them
 _WHOLE = 1 << 30  # rows from which on weights may no longer be small whole numbers
 
@@ -30,56 +33,88 @@ class Meter:
     def __init__(self) -> None:
         self.used = self.needed = float("inf")
         self.free: tuple[int, int] | None = None  # features and classes that leave room for ever
+        self._kind: tuple[int, bool] | None = None  # of mini-bins: number of classes, wide or not
+
+    def is_free(self, batch: Batch, n_classes: int) -> bool:
+        """Whether such rows always fit. That was said for weights that do not shrink."""
+        is_plain = batch.sample_weight is None and batch.t is None
+        return is_plain and (batch.n_features, n_classes) == self.free
 
     def has_room(self, core: CoreBank, batch: Batch, n_classes: int, limit: float) -> bool:
         """Whether the bank stays within ``limit`` with this batch; if so, it is counted as used.
 
         Otherwise ``needed`` tells what it may come to.
         """
-        is_dense = not (core.is_sparse or (not core.ticks and sparse.issparse(batch.X)))
-        if is_dense and _most_of_dense(core, batch.n_features, n_classes) <= limit:
+        if _is_dense(core, batch) and _most_of_dense(core, batch, n_classes) <= limit:
             self.free, self.used = (batch.n_features, n_classes), float("inf")
             return True
-        more = (_more_of_dense if is_dense else _more_of_sparse)(core, batch, n_classes)
-        if self.used + more > limit:
-            waiting = (_waiting_in_dense if is_dense else _waiting_in_sparse)(core)
-            self.used = core.nbytes * _widening(core, batch) + waiting
-        self.needed = self.used + more
+        self.needed = self.foretold(core, batch, n_classes, limit)
         if self.needed > limit:
             return False
         self.used = self.needed
         return True
 
+    def foretold(self, core: CoreBank, batch: Batch, n_classes: int, limit: float) -> float:
+        """Bytes with this batch; measured anew where that may help, or mini-bins grow."""
+        is_dense = _is_dense(core, batch)
+        more = (_more_of_dense if is_dense else _more_of_sparse)(core, batch, n_classes)
+        kind = (n_classes, _is_wide(core, batch))
+        if kind != self._kind or self.used + more > limit:
+            waiting = (_waiting_in_dense if is_dense else _waiting_in_sparse)(core, *kind)
+            self.used, self._kind = core.nbytes * _widening(core, batch, n_classes) + waiting, kind
+        return self.used + more
+
 
 def of_merge(core: CoreBank, other: CoreBank, n_features: int, n_classes: int) -> float:
     """Bytes that a bank may take with the rows of another."""
-    table = 16 * _stride(n_classes) + 16
-    if not (core.is_sparse and other.is_sparse):
-        table = _FEATURE + (_CLASS + 2 * _ENTRY) * n_classes
-    return 2 * (core.nbytes + other.nbytes) + n_features * table
+    nbytes = core.nbytes + other.nbytes
+    classes = _CLASS * n_classes
+    if core.is_sparse and other.is_sparse:
+        table: float = n_features * (16 * _stride(n_classes) + 16)
+        table += min(n_features, nbytes / SPARSE_FEATURE_BYTES) * classes
+    else:
+        table = n_features * (FEATURE_BYTES + classes + 2 * _mini_bin(n_classes, is_wide=True))
+    return 3 * nbytes + table  # mini-bins may get more classes, and wide
 
 
-def _most_of_dense(core: CoreBank, n_features: int, n_classes: int) -> float:
-    """Rows are summed up in blocks, and the summary of a class has a largest size."""
-    block = _block_rows(core)
-    of_feature = _FEATURE + (_CLASS + _ENTRY * _entries(core)) * n_classes + 8 * block
-    return n_features * of_feature + 40 * block
+def _is_dense(core: CoreBank, batch: Batch) -> bool:
+    return not (core.is_sparse or (not core.ticks and sparse.issparse(batch.X)))
+
+
+def _is_wide(core: CoreBank, batch: Batch) -> bool:
+    """Whether weights may be other than small whole numbers."""
+    fades = math.isfinite(core.half_life)
+    return fades or batch.sample_weight is not None or core.ticks >= _WHOLE
+
+
+def _widening(core: CoreBank, batch: Batch, n_classes: int) -> float:
+    """What mini-bins that are there may grow by: to wide numbers, to more classes, to places."""
+    turns_wide = _is_wide(core, batch) and not math.isfinite(core.half_life)
+    return 1.0 + turns_wide + (n_classes > core.n_classes or n_classes > _ALL_KEPT)
+
+
+def _most_of_dense(core: CoreBank, batch: Batch, n_classes: int) -> float:
+    """Rows are summed up in blocks, and a summary has a largest size."""
+    most = _most_mini_bins(core, batch) * _mini_bin(n_classes, is_wide=True)
+    of_feature = FEATURE_BYTES + _CLASS * n_classes + most + 8 * core.block_rows
+    return batch.n_features * of_feature + 40 * core.block_rows
 
 
 def _more_of_dense(core: CoreBank, batch: Batch, n_classes: int) -> float:
-    block = _block_rows(core)
-    rows = min(batch.n_rows, block)
-    entries = min(batch.n_rows, _entries(core) * n_classes)
+    rows = min(batch.n_rows, core.block_rows)
+    is_wide = _is_wide(core, batch)
+    most = _most_mini_bins(core, batch) * _mini_bin(n_classes, is_wide)
+    summary = min(batch.n_rows * _of_row(core, n_classes, is_wide), most)
     classes = _CLASS * n_classes if n_classes > core.n_classes else 0
-    feature = 0 if core.n_features else _FEATURE
-    return batch.n_features * (feature + classes + _ENTRY * entries + 16 * rows) + 40 * rows
+    feature = 0 if core.n_features else FEATURE_BYTES
+    return batch.n_features * (feature + classes + summary + 16 * rows) + 40 * rows
 
 
-def _waiting_in_dense(core: CoreBank) -> float:
-    rows = min(_block_rows(core), core.ticks)
-    entries = min(rows, _entries(core) * core.n_classes)
-    classes = _CLASS * min(core.n_classes, rows)
-    return core.n_features * (8 * rows + _ENTRY * entries + classes) + 40 * rows
+def _waiting_in_dense(core: CoreBank, n_classes: int, is_wide: bool) -> float:
+    rows = core.block_rows if core.clock == Clock.batch else min(core.block_rows, core.ticks)
+    summary = rows * _of_row(core, n_classes, is_wide)
+    classes = _CLASS * n_classes if rows else 0
+    return core.n_features * (8 * rows + summary + classes) + 40 * rows
 
 
 def _more_of_sparse(core: CoreBank, batch: Batch, n_classes: int) -> float:
@@ -91,29 +126,29 @@ def _more_of_sparse(core: CoreBank, batch: Batch, n_classes: int) -> float:
         + (8 * core.n_features * stride if stride > before else 0)
         + min(values, width) * (16 * stride + 16)
         + 2 * _LOGGED * min(values, _LOG + batch.n_features)
-        + _of_values(core, values, width, n_classes)
+        + _of_values(core, values, width, n_classes, _is_wide(core, batch))
     )
 
 
-def _waiting_in_sparse(core: CoreBank) -> float:
-    table = core.n_features * (16 * _stride(core.n_classes) + 16 + _REST)
-    values = _LOG if core.ticks else 0
-    log = 2 * _LOGGED * _LOG // 8  # it grows by an eighth
-    return log + min(core.nbytes, table) + _of_values(core, values, core.n_features, core.n_classes)
+def _waiting_in_sparse(core: CoreBank, n_classes: int, is_wide: bool) -> float:
+    table = core.n_features * (16 * _stride(n_classes) + 16 + _REST)
+    logged = _LOG if core.ticks else 0
+    pending = int(min(core.nbytes / LOGGED_BYTES, core.n_features * _most_pending(core)))
+    return (
+        2 * _LOGGED * _LOG // 8  # the log grows by an eighth
+        + min(core.nbytes, table)
+        + _of_values(core, logged + pending, core.n_features, n_classes, is_wide)
+    )
 
 
-def _of_values(core: CoreBank, values: int, width: int, n_classes: int) -> float:
-    """What values become when features get them: pending, then entries of a class."""
+def _of_values(core: CoreBank, values: int, width: int, n_classes: int, is_wide: bool) -> float:
+    """What values become when features get them: pending, then mini-bins, with class states."""
     features = min(values, width)
-    classes = min(values, features * n_classes)
-    pending = min(values, features * max(32, int(1 / core.epsilon) + 1))
-    entries = min(values, classes * _entries(core))
-    return _REST * features + _CLASS * classes + _LOGGED * pending + _ENTRY * entries
-
-
-def _widening(core: CoreBank, batch: Batch) -> float:
-    """An entry grows from 16 to 24 bytes where weights are not small whole numbers."""
-    return 1.5 if batch.sample_weight is not None or core.ticks >= _WHOLE else 1.0
+    pending = min(values, features * _most_pending(core))
+    # class states are made when as many values are pending as may be, or one is missing
+    summed = features if core.ignore_missing else min(values / _most_pending(core), features)
+    summaries = values * _of_row(core, n_classes, is_wide)
+    return _REST * features + _CLASS * n_classes * summed + _LOGGED * pending + summaries
 
 
 def _stride(n_classes: int) -> int:
@@ -121,11 +156,31 @@ def _stride(n_classes: int) -> int:
     return 3 + 2 * max(2, 1 << max(0, n_classes - 1).bit_length())
 
 
-def _entries(core: CoreBank) -> int:
-    """Entries in the summary of one class, in the worst order known (docs/guarantees.md)."""
-    return int(20 / core.epsilon) + 4 if core.quantiles else 0
+def _most_pending(core: CoreBank) -> int:
+    return max(32, core.exact_values)
 
 
-def _block_rows(core: CoreBank) -> int:
-    """Rows that are gathered before they are summed up."""
-    return 1024 + int(7 / core.epsilon) if core.quantiles else 256
+_ALL_KEPT = 4  # up to so many classes all weights of a mini-bin are kept, beyond it mostly not
+
+
+def _mini_bin(n_classes: int, is_wide: bool) -> float:
+    """Bytes of a mini-bin with all its class weights."""
+    number = 8 if is_wide else 4
+    return _SPARE * (8 + number * (1 + n_classes))
+
+
+def _of_row(core: CoreBank, n_classes: int, is_wide: bool) -> float:
+    """Bytes that one value may add to a summary: a mini-bin with the weight of one class."""
+    if not core.quantiles:
+        return 0.0
+    number = 8 if is_wide else 4
+    weights = number * n_classes if n_classes <= _ALL_KEPT else number + 4
+    return _SPARE * (8 + number + weights)
+
+
+def _most_mini_bins(core: CoreBank, batch: Batch) -> int:
+    """In the worst order known (docs/guarantees.md), which are weights that shrink."""
+    if not core.quantiles:
+        return 0
+    may_shrink = batch.sample_weight is not None or batch.t is not None
+    return int((70 if may_shrink else 20) / core.epsilon) + 4

@@ -120,9 +120,10 @@ def _columns(
 
 
 def _moments(value: Floats, weight: Floats) -> tuple[float, float, float, float]:
-    """Weight, a value, the distance of the mean from it, and the population variance. The value is
-    the heaviest one (the zeros of a sparse column), so that a mean close to it keeps its digits, and
-    equal values have their own value as mean and variance exactly 0.
+    """Weight, a value, the distance of the mean from it, and the population variance.
+
+    The value is the heaviest one (the zeros of a sparse column), so that a mean close to it keeps
+    its digits, and equal values have their own value as mean and variance exactly 0.
     """
     total = weight.sum()
     pivot = value[weight.argmax()]

@@ -31,13 +31,13 @@ def rows(n: int = 3000) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 def dense() -> ds.Bank:
     """Two finished blocks and an open one, whole weights, missing values, integer labels."""
-    X, y, weight, _ = rows()
+    X, y, weight, _ = rows(3400)
     X[::13, 1] = np.nan
     y = np.searchsorted(["eggs", "ham", "spam"], y)
     return (
         ds.Bank(0.05, missing="ignore")
-        .update(X[:2800], y[:2800])
-        .update(X[2800:], y[2800:], weight[2800:])
+        .update(X[:3300], y[:3300])
+        .update(X[3300:], y[3300:], weight[3300:])
     )
 
 
@@ -57,7 +57,7 @@ def faded_sparse() -> ds.Bank:
     return first.update_batch(batch(slice(2900, 3000)))
 
 
-BANKS = {"bank_v1_dense.dsv": dense, "bank_v1_sparse.dsv": faded_sparse}
+BANKS = {"bank_v2_dense.dsv": dense, "bank_v2_sparse.dsv": faded_sparse}
 
 if __name__ == "__main__":
     for name, make in BANKS.items():

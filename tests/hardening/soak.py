@@ -72,7 +72,7 @@ class Result:
     moments: float  # largest relative difference of T and Fisher
     exact: float  # largest difference of the others, for columns of few values
     sketched: float  # the same for columns of many values
-    rank_error: float  # largest rank error of a class at an edge, in units of epsilon
+    rank_error: float  # largest rank error of a class at an edge, as a share of epsilon * W
 
 
 def soak(n_rows: int, half_life: int = 50_000, chunk: int = 250_000, stay: int = 4) -> Result:
@@ -126,10 +126,10 @@ def compare(
     for j in np.flatnonzero(~few & alive):
         column = by_column[:, [j]].toarray().ravel()
         for c, label in enumerate(snap.classes):
-            of_class, total = y == label, snap.class_weight[c]
+            of_class = y == label
             ranks = [weight[of_class & (column <= edge)].sum() for edge in snap.edges[j]]
             estimated = snap.bin_weights[j, :, c].cumsum()[:-1]
-            worst = max(worst, np.abs(estimated - ranks).max() / (epsilon * total))
+            worst = max(worst, np.abs(estimated - ranks).max() / (epsilon * weight.sum()))
     quantiles = np.max(differences[2:], axis=0)
     return (
         int(alive.sum()),

@@ -105,7 +105,7 @@ def test_the_state_never_takes_more_than_was_foretold(is_sparse, n_classes, epsi
     """What refuses rows before memory is gone must not be less than what they take."""
     rng = np.random.default_rng([n_classes, is_sparse])
     bank = ds.Bank(epsilon, **options)
-    since = 0.0  # foretold when it was last measured, five batches ago at most
+    meter = Meter()  # measures anew only when told to, or when mini-bins may grow
     for k in range(25):
         n = int(rng.choice([1, 3, 100, 1500]))
         width = 12 + (20 * k if is_sparse else 0)
@@ -113,14 +113,10 @@ def test_the_state_never_takes_more_than_was_foretold(is_sparse, n_classes, epsi
         weight = rng.random(n) if k > 18 else None
         batch = ds.Batch.of(X, rng.integers(0, min(n_classes, 2 + k), n), sample_weight=weight)
         n_labels = len(np.union1d(bank.classes, batch.y))
-        meter = Meter()
-        assert not meter.has_room(bank._core, batch, n_labels, 0.0)
-        if k % 5 == 0:
-            since = meter.used
-        since += meter.needed - meter.used
+        at_once = Meter().foretold(bank._core, batch, n_labels, 0.0)
+        meter.used = meter.foretold(bank._core, batch, n_labels, math.inf)
         bank.update_batch(batch)
-        assert bank.nbytes <= meter.needed
-        assert bank.nbytes <= (since if weight is None else 1.5 * since)
+        assert bank.nbytes <= min(at_once, meter.used)
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
