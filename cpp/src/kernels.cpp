@@ -170,52 +170,38 @@ std::size_t find_any(const std::uint16_t* numbers, std::size_t n, const std::uin
 }
 
 template <class Cell>
-Kernels::Census census_of(const Cell* cells, std::size_t n, Cell most) {
+Kernels::Census census_of(const Cell* cells, std::size_t n) {
     std::uint64_t used = 0;
     Cell largest = 0;
     for (std::size_t i = 0; i < n; ++i) {
         used += cells[i] != Cell{0} ? 1 : 0;
         largest = cells[i] > largest ? cells[i] : largest;
     }
-    return {used, largest > most};
+    return {used, static_cast<double>(largest)};
 }
 
-Kernels::Census census(const std::uint16_t* cells, std::size_t n, std::uint16_t most) {
-    return census_of(cells, n, most);
+Kernels::Census census(const std::uint16_t* cells, std::size_t n) {
+    return census_of(cells, n);
 }
 
-Kernels::Census census_weights(const double* cells, std::size_t n, double most) {
-    return census_of(cells, n, most);
+Kernels::Census census_weights(const double* cells, std::size_t n) {
+    return census_of(cells, n);
 }
 
-// Sixteen running sums at once: each step adds the lanes one, two, four and eight places before.
-void sum_below(const std::uint16_t* cells, std::size_t n, std::uint16_t* below) {
-    using Lanes = std::uint16_t __attribute__((vector_size(32)));
-    const Lanes none = {};
-    std::uint16_t before = 0;
-    std::size_t m = 0;
-    for (; m + 16 <= n; m += 16) {
-        Lanes own;
-        std::memcpy(&own, cells + m, sizeof own);
-        Lanes sums = own;
-        // lanes 16 and up are those of `none`
-        sums += __builtin_shufflevector(sums, none, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
-                                        13, 14);
-        sums += __builtin_shufflevector(sums, none, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
-                                        12, 13);
-        sums += __builtin_shufflevector(sums, none, 16, 16, 16, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
-                                        10, 11);
-        sums += __builtin_shufflevector(sums, none, 16, 16, 16, 16, 16, 16, 16, 16, 0, 1, 2, 3, 4,
-                                        5, 6, 7);
-        const Lanes result = sums - own + before;
-        std::memcpy(below + m, &result, sizeof result);
-        before = static_cast<std::uint16_t>(before + sums[15]);
+std::uint64_t sum_cells(const std::uint16_t* cells, std::size_t n) {
+    std::uint64_t sum = 0;
+    constexpr std::size_t kStretch = 4096;  // its sum fits into 32 bits, of which more fit side by side
+    for (std::size_t begin = 0; begin < n; begin += kStretch) {
+        const std::size_t end = begin + kStretch < n ? begin + kStretch : n;
+        std::uint32_t part = 0;
+        for (std::size_t m = begin; m < end; ++m) part += cells[m];
+        sum += part;
     }
-    for (; m < n; ++m) {
-        below[m] = before;
-        before = static_cast<std::uint16_t>(before + cells[m]);
-    }
-    below[n] = before;
+    return sum;
+}
+
+void add_cells(const std::uint16_t* cells, std::size_t n, double* into) {
+    for (std::size_t m = 0; m < n; ++m) into[m] += static_cast<double>(cells[m]);
 }
 
 // Eight at a time, so that only one addition in eight waits for the one before it.
@@ -360,8 +346,9 @@ const Kernels kernels = {
     weigh_cells,
     census,
     census_weights,
-    sum_below,
     sum_weights_below,
+    sum_cells,
+    add_cells,
     find_any,
     gather_strip,
     power_sums,

@@ -41,7 +41,7 @@ class Archive {
         self().raw(&value, sizeof(T));
     }
     void field(Ledger& ledger) { (*this)(ledger.totals, ledger.epoch); }
-    void field(FeatureState& state) { (*this)(state.classes, state.summary); }
+    void field(FeatureState& state) { (*this)(state.classes, state.summary, state.counting); }
     template <class T>
         requires requires(T& value, Self& ar) { value.archive(ar); }
     void field(T& value) {

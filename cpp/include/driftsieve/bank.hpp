@@ -373,9 +373,10 @@ class Bank {
                 out.variance[at] = moments.weight > 0.0 ? moments.m2 / moments.weight : 0.0;
         }
         if (out.bins == nullptr) return;
-        cutter.cut(column, {out.class_place, out.n_bins, unit, out.edges + i * (out.n_bins - 1),
-                            out.bins + i * out.n_bins * n_classes_});
-        out.rank_error[i] = column.rank_error() * unit;
+        out.rank_error[i] =
+            unit * cutter.cut(column, {out.class_place, out.n_bins, unit,
+                                       out.edges + i * (out.n_bins - 1),
+                                       out.bins + i * out.n_bins * n_classes_});
     }
 };
 

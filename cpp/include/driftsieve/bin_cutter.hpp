@@ -34,103 +34,144 @@ class BinCutter {
     // rounding in the sums does not move an edge. The offline reference uses the same number.
     static constexpr double kEdgeTolerance = 1e-12;
 
-    void cut(const Column& column, const CutTarget& out) {
+    // Returns how much any rank may be off.
+    double cut(const Column& column, const CutTarget& out) {
         std::fill_n(out.edges, out.n_bins - 1, std::numeric_limits<double>::quiet_NaN());
         std::fill_n(out.bins, out.n_bins * column.n_classes(), 0.0);
-        // a few values are sorted as quickly as counted
-        counts_ = column.raw.size() > kFew && map_.fit(sample(column.raw), kCells);
-        count(column);
+        choose_map(column);
+        const double fullest = count(column);
         double total = 0.0;
-        for (const double cell : cells_) total += cell;
-        if (total == 0.0) return;
+        for (const double stretch : stretches_) total += stretch;
+        if (total == 0.0) return 0.0;
         find_edges(column, total, out);
         fill_bins(column, out);
         const std::size_t n_numbers = out.n_bins * column.n_classes();
         if (out.unit != 1.0)
             for (std::size_t k = 0; k < n_numbers; ++k) out.bins[k] *= out.unit;
+        const Room<double>& hidden = column.summary.hidden;
+        return fullest + (hidden.empty() ? 0.0 : *std::max_element(hidden.begin(), hidden.end()));
     }
 
   private:
     static constexpr std::size_t kCells = 512;
     static constexpr std::size_t kFew = 64;
+    static constexpr std::size_t kFewEdges = 16;
+    static constexpr std::size_t kStretch = 64;  // cells added up together
 
     struct Member {
         double value;
         double weight;
     };
 
-    CellMap map_;
-    bool counts_ = false;
+    CellMap own_map_;
+    const CellMap* map_ = nullptr;  // null: one cell for all
     Room<std::uint32_t> finest_;
-    std::vector<std::uint16_t> raw_index_;
-    std::vector<std::uint16_t> place_;  // of the mini-bins of the summary
-    Room<double> totals_;               // of the mini-bins
-    std::vector<double> cells_;         // one for all where nothing is counted
+    Room<std::uint16_t> raw_index_;
+    Room<std::uint16_t> place_;  // of the mini-bins of the summary
+    Room<double> totals_;        // of the mini-bins
+    std::vector<double> cells_;
+    std::vector<double> stretches_;  // sums of kStretch cells
     std::vector<Member> members_;
     Room<std::uint32_t> found_;
     std::vector<double> sample_;
 
-    std::span<const double> sample(const BlockColumn& raw) {
-        sample_.resize(CellMap::sample_size(raw.size()));
-        const std::size_t step = CellMap::sample_step(raw.size());
-        for (std::size_t i = 0; i < sample_.size(); ++i) sample_[i] = raw.data[i * step];
-        return sample_;
+    // The cells in which the column was counted so far; else new ones for the rows that are in no
+    // summary, unless they are few: those are sorted as quickly.
+    void choose_map(const Column& column) {
+        map_ = nullptr;
+        if (column.counted != nullptr) {
+            map_ = &column.counted->map();
+        } else if (const BlockColumn& raw = column.raw; raw.size() > kFew) {
+            sample_.resize(CellMap::sample_size(raw.size()));
+            const std::size_t step = CellMap::sample_step(raw.size());
+            for (std::size_t i = 0; i < sample_.size(); ++i) sample_[i] = raw.data[i * step];
+            if (own_map_.fit(sample_, kCells)) map_ = &own_map_;
+        }
     }
 
-    void count(const Column& column) {
+    // Returns what the fullest of the cells counted so far holds.
+    double count(const Column& column) {
         const BlockColumn& raw = column.raw;
         const Summary& summary = column.summary;
-        cells_.assign(counts_ ? map_.size() + 2 : 1, 0.0);
+        cells_.assign(map_ != nullptr ? map_->size() + 2 : 1, 0.0);
+        double fullest = 0.0;
+        if (column.counted != nullptr) {
+            column.counted->add_to(cells_.data(), column.factor);
+            fullest = kernels().census_weights(cells_.data(), cells_.size()).largest;
+        }
         index({raw.data, raw.size()}, raw_index_);
         index(summary.values, place_);
         if (raw.weights == nullptr)
             for (const std::uint16_t m : raw_index_) cells_[m] += 1.0;
         else
-            for (std::size_t i = 0; i < raw_index_.size(); ++i) cells_[raw_index_[i]] += raw.weights[i];
+            for (std::size_t i = 0; i < raw.size(); ++i) cells_[raw_index_[i]] += raw.weights[i];
         totals_.resize(summary.size());
         for (std::size_t i = 0; i < summary.size(); ++i) {
             totals_[i] = summary.total(i);
             cells_[place_[i]] += totals_[i];
         }
+        stretches_.clear();
+        for (std::size_t m = 0; m < cells_.size(); m += kStretch)
+            stretches_.push_back(sum(m, std::min(m + kStretch, cells_.size())));
+        return fullest;
     }
 
-    void index(std::span<const double> values, std::vector<std::uint16_t>& out) {
-        if (counts_) {
-            finest_.resize(values.size());
-            kernels().finest_cells(values.data(), values.size(), map_.rule(), finest_.data());
-            out.resize(values.size());
-            for (std::size_t i = 0; i < values.size(); ++i) out[i] = map_.cell(finest_[i]);
-        } else {
-            out.assign(values.size(), 0);
+    // In four parts, which do not wait for each other.
+    double sum(std::size_t begin, std::size_t end) const {
+        double parts[4] = {};
+        std::size_t m = begin;
+        for (; m + 4 <= end; m += 4)
+            for (std::size_t k = 0; k < 4; ++k) parts[k] += cells_[m + k];
+        for (; m < end; ++m) parts[0] += cells_[m];
+        return (parts[0] + parts[1]) + (parts[2] + parts[3]);
+    }
+
+    void index(std::span<const double> values, Room<std::uint16_t>& out) {
+        out.resize(values.size());
+        if (map_ == nullptr) {
+            std::fill(out.begin(), out.end(), std::uint16_t{0});
+            return;
         }
+        finest_.resize(values.size());
+        kernels().finest_cells(values.data(), values.size(), map_->rule(), finest_.data());
+        for (std::size_t i = 0; i < values.size(); ++i) out[i] = map_->cell(finest_[i]);
     }
 
-    // Cell by cell, and value by value in those in which an edge lies.
+    // Stretch by stretch, cell by cell in those in which an edge lies, and then value by value.
     void find_edges(const Column& column, double total, const CutTarget& out) {
         const std::size_t n_edges = out.n_bins - 1;
         std::size_t edge = 0;
         double goal = goal_of(edge, total, out.n_bins);
-        double reached = 0.0;
-        for (std::size_t m = 0; m < cells_.size() && edge < n_edges; ++m) {
-            const double after = reached + cells_[m];
+        double before = 0.0;
+        for (std::size_t k = 0; k < stretches_.size() && edge < n_edges; ++k) {
+            const double after = before + stretches_[k];
             if (after < goal) {
-                reached = after;
+                before = after;
                 continue;
             }
-            gather(column, m);
-            for (std::size_t i = 0; i < members_.size() && edge < n_edges;) {
-                const double value = members_[i].value;
-                // equal values never part
-                for (; i < members_.size() && members_[i].value == value; ++i)
-                    reached += members_[i].weight;
-                // the last member reaches what its cell does, whatever rounding says
-                if (i == members_.size()) reached = after;
-                for (; edge < n_edges && reached >= goal; goal = goal_of(edge, total, out.n_bins)) {
-                    out.edges[edge] = value + 0.0;  // there is one zero, not two
-                    ++edge;
+            const std::size_t end = std::min((k + 1) * kStretch, cells_.size());
+            double reached = before;
+            for (std::size_t m = k * kStretch; m < end && edge < n_edges; ++m) {
+                if (cells_[m] == 0.0) continue;
+                // the last one reaches what all do, whatever rounding says
+                const bool last = sum(m + 1, end) == 0.0;
+                const double cell_end = last ? after : reached + cells_[m];
+                if (cell_end >= goal) {
+                    gather(column, m);
+                    for (std::size_t i = 0; i < members_.size() && edge < n_edges;) {
+                        const double value = members_[i].value;
+                        // equal values never part
+                        for (; i < members_.size() && members_[i].value == value; ++i)
+                            reached += members_[i].weight;
+                        if (i == members_.size()) reached = cell_end;
+                        for (; edge < n_edges && reached >= goal;
+                             goal = goal_of(edge, total, out.n_bins))
+                            out.edges[edge++] = value + 0.0;  // there is one zero, not two
+                    }
                 }
+                reached = cell_end;
             }
-            reached = after;
+            before = after;
         }
     }
 
@@ -155,10 +196,14 @@ class BinCutter {
             const auto k = static_cast<std::size_t>(at - place_.begin());
             members_.push_back({column.summary.values[k], totals_[k]});
         }
-        const bool sorted = members_.size() == static_cast<std::size_t>(last - first);
-        if (!sorted)
-            std::stable_sort(members_.begin(), members_.end(),
-                             [](const Member& a, const Member& b) { return a.value < b.value; });
+        if (column.counted != nullptr && m > 0 && m <= map_->size()) {
+            double weight = 0.0;
+            for (std::size_t c = 0; c < column.counted->n_classes(); ++c)
+                weight += column.counted->sum(c, m, m + 1);
+            if (weight > 0.0) members_.push_back({map_->upper(m), weight * column.factor});
+        }
+        std::stable_sort(members_.begin(), members_.end(),
+                         [](const Member& a, const Member& b) { return a.value < b.value; });
     }
 
     // The bin of a value is the number of edges strictly below it.
@@ -172,9 +217,29 @@ class BinCutter {
             double* into = out.bins + bin * n_classes;
             for (std::size_t c = 0; c < n_classes; ++c) into[out.class_place[c]] += summary.of(i)[c];
         }
+        if (column.counted != nullptr) fill_bins(*column.counted, column.factor, edges, out, n_classes);
         if (column.raw.size() == 0) return;
         for (std::size_t c = 0; c < n_classes; ++c)
             fill_bins(column.raw, c, edges, out.bins + out.class_place[c], n_classes);
+    }
+
+    // A cell stands at its upper end.
+    static void fill_bins(const CountedCells& counted, double factor, std::span<const double> edges,
+                          const CutTarget& out, std::size_t n_classes) {
+        const CellMap& map = counted.map();
+        std::size_t begin = 1;
+        for (std::size_t bin = 0; bin <= edges.size(); ++bin) {
+            std::size_t end = map.size() + 1;
+            if (bin < edges.size()) {
+                // cells before that of the edge end before it
+                end = std::clamp<std::size_t>(map.index(edges[bin]), begin, map.size() + 1);
+                if (end <= map.size() && map.upper(end) <= edges[bin]) ++end;
+            }
+            for (std::size_t c = 0; c < counted.n_classes(); ++c)
+                out.bins[bin * n_classes + out.class_place[c]] +=
+                    counted.sum(c, begin, end) * factor;
+            begin = end;
+        }
     }
 
     static void fill_bins(const BlockColumn& raw, std::size_t cls, std::span<const double> edges,
@@ -198,7 +263,6 @@ class BinCutter {
             bins[bin * stride] += raw.weight(i);
         }
     }
-    static constexpr std::size_t kFewEdges = 16;
 };
 
 }  // namespace driftsieve

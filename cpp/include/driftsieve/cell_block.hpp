@@ -40,33 +40,50 @@ struct BlockColumn {
 template <class Weight>
 class CellBlock {
     static constexpr bool kUnit = std::is_integral_v<Weight>;
-    using Cell = std::conditional_t<kUnit, std::uint16_t, double>;  // small, to stay in cache
+    using Sum = std::conditional_t<kUnit, std::uint32_t, double>;
 
   public:
-    static constexpr std::size_t kMostValues = 65535;  // what a cell can count
+    using Cell = std::conditional_t<kUnit, std::uint16_t, double>;  // small, to stay in cache
+    static constexpr double kMostInCell = 65535;  // what a cell can count
+    // Up to so many classes have cells of their own.
+    static constexpr std::size_t kFewClasses = 4;
 
-    // Values and their cells. False where counting would not pay or must not be done: few values,
-    // or values most of which would have to be taken out again. Up to `few` distinct values stay
-    // exact.
+    // Values and their cells, on top of what earlier blocks have left there. False where counting
+    // would not pay or must not be done: few values, or values many of which would have to be taken
+    // out again. Up to `few` distinct values stay exact.
     bool fill(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
-              double most_per_cell, std::size_t few) {
-        if (column.size() <= few || column.size() > kMostValues || map.size() == 0) return false;
+              const Cell* earlier, double most_per_cell, std::size_t few) {
+        if (map.size() == 0) return false;
+        if (earlier == nullptr && (column.size() <= few || static_cast<double>(column.size()) > kMostInCell))
+            return false;
         map_ = &map;
+        earlier_ = earlier;
         count(column, finest);
+        look_over();
+        // there may be few distinct values: they must stay exact
+        const bool all = earlier == nullptr && used_ <= few;
         const Cell most =
-            static_cast<Cell>(kUnit ? std::min(most_per_cell, double{kMostValues}) : most_per_cell);
-        const Kernels::Census census = this->census(most);
-        used_ = census.used;
-        const bool all = used_ <= few;  // there may be few distinct values: they must stay exact
-        if (!take_out(column, all ? Cell{0} : most, all || census.crowded)) return false;
-        if (!all) sum_up();
+            static_cast<Cell>(kUnit ? std::min(most_per_cell, kMostInCell) : most_per_cell);
+        if (!take_out(column, all ? Cell{0} : most, all || largest_ > static_cast<double>(most)))
+            return false;
         has_cells_ = !all;
         return true;
     }
 
-    // What was taken out of the cells; and whether there is anything else.
+    // What earlier blocks have left.
+    void resume(const CellMap& map, const Cell* earlier, std::size_t n_classes) {
+        map_ = &map;
+        classes_apart_ = n_classes;
+        class_cells_.assign(earlier, earlier + n_classes * n_cells());
+        add_up_classes();
+        look_over();
+    }
+
+    // What was taken out of the cells; whether there is anything else, and if so what.
     const SummaryOf<Weight>& exact() const { return exact_; }
     bool has_cells() const { return has_cells_; }
+    const Room<Cell>& class_cells() const { return class_cells_; }
+    double largest() const { return largest_; }
 
     // MERGE with `summary` and PRUNE to `budget` in one walk from right to left. The cells between
     // two mini-bins are taken in as one sum where the budget allows, so the cost is that of the
@@ -74,8 +91,10 @@ class CellBlock {
     //
     // The walk looks at total weights only. What it makes of a stretch of the summary and the
     // stretch of cells beside it is one mini-bin; `split` then adds up the classes of both.
+    // `column` is what the cells were filled with, if they do not have the classes apart.
     void merge(const SummaryOf<Weight>& summary, Weight budget, const BlockColumn& column,
                SummaryOf<Weight>& out) {
+        sum_up();
         place(summary);
         cuts_.resize(summary.size() + used_ + 1);
         Cut* end = cuts_.data() + cuts_.size() - 1;
@@ -112,19 +131,18 @@ class CellBlock {
     struct Stretch {
         std::size_t first_entry, last_entry, first_cell, last_cell;
     };
-    // Up to so many classes have cells of their own, if rows are merely counted.
-    static constexpr std::size_t kFewClasses = 4;
     static constexpr std::size_t kFewTaken = 8;
 
     const CellMap* map_ = nullptr;
     Room<std::uint16_t> index_;  // cell of each value
     Room<Cell> cells_;
     Room<Cell> class_cells_;  // class after class, where there are few
+    const Cell* earlier_ = nullptr;
     std::size_t used_ = 0;
+    double largest_ = 0.0;
     bool has_cells_ = false;
     std::size_t classes_apart_ = 0;
-    Room<Cell> below_;        // weight of all cells before each
-    Room<Cell> class_below_;  // class after class, where there are few
+    Room<Sum> below_;  // weight of all cells before each
     std::vector<std::uint16_t> taken_cells_;
     std::vector<std::uint16_t> taken_;  // by cell: number of what is taken out, from 1; else 0
     Room<std::uint32_t> members_;
@@ -151,21 +169,30 @@ class CellBlock {
 
     void count(const BlockColumn& column, const std::uint32_t* finest) {
         const std::size_t n_classes = column.n_classes();
-        classes_apart_ = kUnit && n_classes <= kFewClasses ? n_classes : 0;
+        classes_apart_ = n_classes <= kFewClasses ? n_classes : 0;
         const std::size_t n_apart = std::max<std::size_t>(1, classes_apart_);
         class_cells_.resize(n_apart * n_cells());
-        std::fill(class_cells_.begin(), class_cells_.end(), Cell{0});
+        if (earlier_ == nullptr)
+            std::fill(class_cells_.begin(), class_cells_.end(), Cell{0});
+        else
+            std::copy_n(earlier_, class_cells_.size(), class_cells_.begin());
         index_.resize(column.size());
         for (std::size_t c = 0; c < n_classes; ++c) {
             const std::size_t first = column.begin[c];
             const std::size_t count = column.begin[c + 1] - first;
+            Cell* cells = class_cells_.data() + (classes_apart_ > 0 ? c * n_cells() : 0);
             if constexpr (kUnit)
                 kernels().count_cells(finest + first, count, map_->cuts(), index_.data() + first,
-                                      class_cells_.data() + (classes_apart_ > 0 ? c * n_cells() : 0));
+                                      cells);
             else
                 kernels().weigh_cells(finest + first, column.weights + first, count, map_->cuts(),
-                                      index_.data() + first, class_cells_.data());
+                                      index_.data() + first, cells);
         }
+        add_up_classes();
+    }
+
+    void add_up_classes() {
+        const std::size_t n_apart = std::max<std::size_t>(1, classes_apart_);
         cells_.resize(n_cells());
         std::copy_n(class_cells_.begin(), n_cells(), cells_.begin());
         for (std::size_t c = 1; c < n_apart; ++c) {
@@ -175,11 +202,14 @@ class CellBlock {
         }
     }
 
-    Kernels::Census census(Cell most) const {
+    void look_over() {
+        Kernels::Census census;
         if constexpr (kUnit)
-            return kernels().census(cells_.data(), n_cells(), most);
+            census = kernels().census(cells_.data(), n_cells());
         else
-            return kernels().census_weights(cells_.data(), n_cells(), most);
+            census = kernels().census_weights(cells_.data(), n_cells());
+        used_ = census.used;
+        largest_ = census.largest;
     }
 
     // Takes cells of more than `most`, and what lies outside, out of the cells and into exact_.
@@ -196,7 +226,7 @@ class CellBlock {
         std::fill(firsts_.weights.begin(), firsts_.weights.end(), Weight{0});
         others_.clear();
         std::uint32_t cls = 0;
-        for (const std::uint32_t i : members(column.size())) {
+        for (const std::uint32_t i : find_members(column.size())) {
             while (i >= column.begin[cls + 1]) ++cls;
             const std::size_t number = taken_[index_[i]] - 1u;
             const double value = column.value(i) + 0.0;  // there is one zero, not two
@@ -207,7 +237,8 @@ class CellBlock {
             else
                 others_.push_back({value, static_cast<double>(weight_of(column, i)), cls});
         }
-        if (others_.size() > column.size() / 2) {
+        // cells that were made for other rows are given up sooner
+        if (others_.size() > column.size() / (earlier_ == nullptr ? 2 : 8)) {
             for (const std::uint16_t m : taken_cells_) taken_[m] = 0;
             return false;
         }
@@ -219,10 +250,13 @@ class CellBlock {
             merge_summaries(firsts_, other_, exact_);
         }
         for (const std::uint16_t m : taken_cells_) {
-            cells_[m] = Cell{0};
             taken_[m] = 0;
-            for (std::size_t c = 0; c < classes_apart_; ++c)
-                class_cells_[c * n_cells() + m] = Cell{0};
+            cells_[m] = Cell{0};
+            for (std::size_t c = 0; c < classes_apart_; ++c) {
+                const std::size_t at = c * n_cells() + m;
+                class_cells_[at] = earlier_ == nullptr ? Cell{0} : earlier_[at];
+                cells_[m] = static_cast<Cell>(cells_[m] + class_cells_[at]);
+            }
         }
         return true;
     }
@@ -251,7 +285,7 @@ class CellBlock {
     }
 
     // Places of the values in the cells to be taken out.
-    std::span<const std::uint32_t> members(std::size_t n) {
+    std::span<const std::uint32_t> find_members(std::size_t n) {
         members_.resize(n + 1);
         std::size_t found = 0;
         if (taken_cells_.size() <= kFewTaken) {
@@ -281,11 +315,12 @@ class CellBlock {
     void sum_up() {
         below_.resize(n_cells() + 1);
         if constexpr (kUnit) {
-            kernels().sum_below(cells_.data(), n_cells(), below_.data());
-            class_below_.resize(classes_apart_ * (n_cells() + 1));
-            for (std::size_t c = 0; c < classes_apart_; ++c)
-                kernels().sum_below(class_cells_.data() + c * n_cells(), n_cells(),
-                                    class_below_.data() + c * (n_cells() + 1));
+            Sum before = 0;
+            for (std::size_t m = 0; m < n_cells(); ++m) {
+                below_[m] = before;
+                before += cells_[m];
+            }
+            below_[n_cells()] = before;
         } else {
             kernels().sum_weights_below(cells_.data(), n_cells(), below_.data());
         }
@@ -325,7 +360,7 @@ class CellBlock {
         std::size_t cell_end = stretch.last_cell;  // cells from here on have been dealt with
         Weight hidden_after{0};
         // held in registers: what is written in the loop might otherwise be taken for these
-        const Cell* below = below_.data();
+        const Sum* below = below_.data();
         const Weight* totals = totals_.data();
         const Weight* hidden = summary.hidden.data();
         const double* values = summary.values.data();
@@ -367,8 +402,8 @@ class CellBlock {
     // next cell that is not empty becomes the keeper.
     Cut* offer_cells(std::size_t begin, std::size_t end, std::size_t entry_end, Weight hidden_after,
                      Weight budget, Cut& keeper, Cut* cut) const {
-        const Cell least = below_[begin];
-        Cell most = below_[end];
+        const Sum least = below_[begin];
+        Sum most = below_[end];
         while (most > least) {
             const Weight room = keeper.hidden < budget ? budget - keeper.hidden : Weight{0};
             if (static_cast<Weight>(most - least) <= room) {
@@ -376,9 +411,8 @@ class CellBlock {
                 break;
             }
             // after `begin` whatever rounding says: the cells before it belong to other mini-bins
-            const std::size_t reaching =
-                first_reaching(end, static_cast<Cell>(most - static_cast<Cell>(room)));
-            const std::size_t m = std::max(begin + 1, reaching);
+            const std::size_t m =
+                std::max(begin + 1, first_reaching(end, most - static_cast<Sum>(room)));
             keeper.hidden += static_cast<Weight>(most - below_[m]);
             *cut-- = keeper;
             end = m - 1;
@@ -392,7 +426,7 @@ class CellBlock {
 
     // Smallest m <= end with below_[m] >= weight, where below_[end] is and below_[0] is not. It is
     // mostly near, and found without branches, since where it is cannot be predicted.
-    std::size_t first_reaching(std::size_t end, Cell weight) const {
+    std::size_t first_reaching(std::size_t end, Sum weight) const {
         for (;;) {
             const std::size_t before = end;
             for (std::size_t step = 8; step > 0; step /= 2) {
@@ -406,8 +440,8 @@ class CellBlock {
     // The class weights of what the walk has made.
     void split(const SummaryOf<Weight>& summary, std::span<const Cut> cuts,
                const BlockColumn& column, SummaryOf<Weight>& out) {
-        out.reset(cuts.size(), column.n_classes());
-        if (column.n_classes() == 2)  // the usual case, and worth a copy of its own
+        out.reset(cuts.size(), summary.n_classes);
+        if (summary.n_classes == 2)  // the usual case, and worth a copy of its own
             add_entries<2>(summary, cuts, out);
         else
             add_entries<0>(summary, cuts, out);
@@ -443,14 +477,11 @@ class CellBlock {
     // From cells that count each class apart.
     void add_class_cells(std::span<const Cut> cuts, SummaryOf<Weight>& out) const {
         for (std::size_t c = 0; c < classes_apart_; ++c) {
-            const Cell* below = class_below_.data() + c * (n_cells() + 1);
-            Cell before = below[1];
+            const Cell* cells = class_cells_.data() + c * n_cells();
             Weight* into = out.weights.data() + c;
-            for (std::size_t k = 0; k < cuts.size(); ++k, into += out.n_classes) {
-                const Cell reached = below[cuts[k].cell_end];
-                *into += static_cast<Weight>(reached - before);
-                before = reached;
-            }
+            std::size_t m = 1;
+            for (std::size_t k = 0; k < cuts.size(); ++k, into += out.n_classes)
+                for (; m < cuts[k].cell_end; ++m) *into += static_cast<Weight>(cells[m]);
         }
     }
 

@@ -26,7 +26,7 @@ class CellMap {
   public:
     static constexpr std::size_t kMostCells = std::size_t{1} << 14;
 
-    static constexpr std::size_t kSample = 256;
+    static constexpr std::size_t kSample = 512;
 
     // About `cells` cells, between as many and twice as many, over a sample of at most kSample
     // values; false if the values do not spread, or spread beyond what doubles can scale.
@@ -49,7 +49,7 @@ class CellMap {
         // beyond 2^52 neighbouring doubles are further apart than the cells
         const double farthest = std::max(std::abs(first), std::abs(last)) + 2.0;
         if (!(farthest < 0x1p52)) return false;
-        const int bits = std::min(kMostBits, 51 - std::ilogb(farthest));
+        const int bits = std::min<int>(kMostBits, 51 - std::ilogb(farthest));
         bits_ = static_cast<unsigned>(bits);
         const std::size_t n_coarse = static_cast<std::size_t>(last - first) + 1;
         width_ = std::ldexp(1.0, coarse - bits);
@@ -102,9 +102,28 @@ class CellMap {
         return upper(m, coarse);
     }
 
+    // Stored as its grid and how often each coarse cell is halved; the rest follows.
+    template <class Archive>
+    void archive(Archive& ar) {
+        double base = rule_.base;
+        std::vector<std::uint8_t> halved;
+        for (std::size_t j = 1; j + 1 < n_cut_; ++j)
+            halved.push_back(static_cast<std::uint8_t>(bits_ - (cut_[j] >> 16)));
+        ar(width_, base, bits_, halved);
+        size_ = 0;
+        const double coarse_width = std::ldexp(width_, static_cast<int>(std::min(bits_, 16u)));
+        const bool sound = halved.size() <= kCoarse && bits_ <= kMostBits && width_ > 0x1p-920 &&
+                           coarse_width < 0x1p1000 && std::ldexp(1.0, std::ilogb(width_)) == width_ &&
+                           std::abs(base) < 0x1p52 &&
+                           std::fmod(base, std::ldexp(1.0, static_cast<int>(bits_))) == 0.0;
+        if (!sound) return;
+        rule_ = {1.0 / width_, base, static_cast<double>(((halved.size() + 2) << bits_) - 1)};
+        set_cuts(halved);
+    }
+
   private:
     static constexpr std::size_t kCoarse = 256;
-    static constexpr int kMostBits = 12;  // a coarse cell is cut into at most 2^12
+    static constexpr unsigned kMostBits = 12;  // a coarse cell is cut into at most 2^12
     static constexpr std::size_t kLanes = 16;
 
     double width_ = 0.0;  // of the finest cell there may be
@@ -140,18 +159,29 @@ class CellMap {
             const double cell = value * per_coarse - base;
             ++counts[cell > 0.0 ? static_cast<std::size_t>(cell < last ? cell : last) : 0];
         }
-        std::size_t next = 1;
-        cut_[0] = bits_ << 16;
+        std::vector<std::uint8_t> halved(n_coarse);
         for (std::size_t j = 1; j <= n_coarse; ++j) {
             // neighbours have a say: the sample is small
             const std::size_t share = counts[j - 1] + 2u * counts[j] + counts[j + 1];
             const std::size_t wanted = share * cells / (4 * sample.size());
-            const unsigned bits = std::min(bits_, static_cast<unsigned>(std::bit_width(wanted)));
+            halved[j - 1] = static_cast<std::uint8_t>(
+                std::min(bits_, static_cast<unsigned>(std::bit_width(wanted))));
+        }
+        set_cuts(halved);
+    }
+
+    // Leaves size() at 0 if there would be more cells than can be numbered.
+    void set_cuts(std::span<const std::uint8_t> halved) {
+        std::size_t next = 1;
+        cut_[0] = bits_ << 16;
+        n_cut_ = halved.size() + 2;
+        for (std::size_t j = 1; j <= halved.size(); ++j) {
+            const unsigned bits = std::min<unsigned>(bits_, halved[j - 1]);
             cut_[j] = static_cast<std::uint32_t>(next) | ((bits_ - bits) << 16);
             next += std::size_t{1} << bits;
+            if (next > 0xfffe) return;
         }
-        cut_[n_coarse + 1] = static_cast<std::uint32_t>(next) | (bits_ << 16);
-        n_cut_ = n_coarse + 2;
+        cut_[halved.size() + 1] = static_cast<std::uint32_t>(next) | (bits_ << 16);
         size_ = next - 1;
     }
 };

@@ -9,45 +9,47 @@
 
 namespace driftsieve {
 
-// One feature as scoring sees it: every class, zeros and unfinished blocks included.
+// One feature as scoring sees it: every class, zeros and unfinished blocks included. Its values
+// stand in a summary, in cells and in rows that are in neither yet.
 struct Column {
     std::vector<Moments> moments;
     std::vector<double> missing;
     Summary summary;
-    BlockColumn raw;  // rows in no summary yet, beside it
+    const CountedCells* counted = nullptr;
+    double factor = 1.0;  // for the cells
+    BlockColumn raw;
 
     void reset(std::size_t n_classes) {
         moments.assign(n_classes, Moments{});
         missing.assign(n_classes, 0.0);
         summary.reset(0, n_classes);
+        counted = nullptr;
         raw = BlockColumn{};
     }
 
     std::size_t n_classes() const { return moments.size(); }
 
-    void load(const FeatureState& state, double factor) {
+    void load(const FeatureState& state, double by) {
         for (std::size_t c = 0; c < state.classes.size(); ++c) {
-            missing[c] = state.classes[c].missing * factor;
+            missing[c] = state.classes[c].missing * by;
             moments[c] = state.classes[c].moments;
-            moments[c].scale(factor);
+            moments[c].scale(by);
         }
         state.summary.load(n_classes(), summary);
-        if (factor != 1.0) summary.scale(factor);
+        if (by != 1.0) summary.scale(by);
+        counted = state.counting.empty() || by == 0.0 ? nullptr : &state.counting[0];
+        factor = by;
     }
 
     // What the rows of a class weigh whose values are here.
     double weight(std::size_t cls) const {
         double sum = 0.0;
         for (std::size_t i = 0; i < summary.size(); ++i) sum += summary.of(i)[cls];
+        if (counted != nullptr && cls < counted->n_classes())
+            sum += counted->sum(cls, 0, counted->map().size() + 2) * factor;
         if (raw.size() > 0)
             for (std::size_t i = raw.begin[cls]; i < raw.begin[cls + 1]; ++i) sum += raw.weight(i);
         return sum;
-    }
-
-    // No true rank differs from the running sums by more.
-    double rank_error() const {
-        return summary.empty() ? 0.0
-                               : *std::max_element(summary.hidden.begin(), summary.hidden.end());
     }
 };
 

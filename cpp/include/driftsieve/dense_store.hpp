@@ -303,17 +303,15 @@ class DenseStore {
             for (std::size_t end; lo < hi; lo = end) {
                 end = std::min(hi, lo + kStrip);
                 const std::size_t first = std::max(lo, lead) - lead;
-                strip.read(matrix, block, first, end - lead, cells_per_column());
+                strip.read(matrix, block, first, end - lead, config_.cells(), [&](std::size_t j) {
+                    return features_[j].counting.empty() ? nullptr : &features_[j].counting[0].map();
+                });
                 for (std::size_t j = first; j < end - lead; ++j) {
                     features_[j].scale(factor, scratch.ours);
                     absorb(features_[j], strip, j - first, block, scratch);
                 }
             }
         });
-    }
-
-    std::size_t cells_per_column() const {
-        return config_.quantiles ? 6 * config_.exact_values() : 1;
     }
 
     // How many columns before the first one a cache line would begin.
@@ -416,13 +414,13 @@ class DenseStore {
             if (config_.moments) state.moments.merge(present.moments(c));
         }
         if (!config_.quantiles || column.size() == 0) return;
-        std::vector<double> sample(CellMap::sample_size(column.size()));
-        for (std::size_t i = 0; i < sample.size(); ++i)
-            sample[i] = column.data[i * CellMap::sample_step(column.size())];
-        scratch.map.fit(sample, cells_per_column());
-        scratch.finest.resize(column.size());
-        kernels().finest_cells(column.data, column.size(), scratch.map.rule(),
-                               scratch.finest.data());
+        if (feature.counting.empty()) {
+            scratch.fit(column, config_.cells());
+        } else {
+            scratch.map = feature.counting[0].map();
+            scratch.values.resize(column.size());
+            scratch.find(scratch.map);
+        }
         feature.absorb(column, scratch.map, scratch.finest.data(), block.total_weight() - missing,
                        feature.weight(ledger_.totals), config_, scratch);
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "driftsieve/cell_block.hpp"
+#include "driftsieve/counted_cells.hpp"
 #include "driftsieve/moments.hpp"
 #include "driftsieve/packed_summary.hpp"
 #include "driftsieve/rows.hpp"
@@ -22,6 +23,8 @@ struct Config {
 
     // Up to this many distinct values a summary is never pruned.
     std::size_t exact_values() const { return static_cast<std::size_t>(1.0 / epsilon) + 1; }
+    // Into about this many cells the values of a feature are counted.
+    std::size_t cells() const { return quantiles ? 5 * exact_values() : 1; }
 
     void check_value(double value) const {
         require(std::isfinite(value) || (ignore_missing && std::isnan(value)));
@@ -34,6 +37,7 @@ struct ScratchOf {
     SummaryOf<Weight> ours;
     SummaryOf<Weight> theirs;
     SummaryOf<Weight> merged;
+    SummaryOf<Weight> more;
     CellBlock<Weight> cells;
 };
 struct Scratch : ScratchOf<double> {
@@ -43,6 +47,22 @@ struct Scratch : ScratchOf<double> {
     CellMap map;
     Room<std::uint32_t> finest;
     std::vector<double> values;
+
+    // Cells for a column, and in `finest` where its values lie in them.
+    const CellMap& fit(const BlockColumn& column, std::size_t cells) {
+        values.resize(column.size());
+        for (std::size_t i = 0; i < column.size(); ++i) values[i] = column.value(i);
+        std::vector<double> sample(CellMap::sample_size(values.size()));
+        for (std::size_t i = 0; i < sample.size(); ++i)
+            sample[i] = values[i * CellMap::sample_step(values.size())];
+        map.fit(sample, cells);
+        find(map);
+        return map;
+    }
+    void find(const CellMap& in) {
+        finest.resize(values.size());
+        kernels().finest_cells(values.data(), values.size(), in.rule(), finest.data());
+    }
 };
 
 // What one feature remembers of the rows of one class, its summary apart.
@@ -55,10 +75,16 @@ struct ClassState {
 struct FeatureState {
     std::vector<ClassState> classes;  // by class; those that are not there have met nothing
     PackedSummary summary;
+    std::vector<CountedCells> counting;  // one, or none; beside the summary
 
     ClassState& of(std::uint32_t cls) {
         if (cls >= classes.size()) classes.resize(cls + 1);
         return classes[cls];
+    }
+
+    // Those that the summary or the cells know of.
+    std::size_t n_classes() const {
+        return std::max(summary.n_classes(), counting.empty() ? 0 : counting[0].n_classes());
     }
 
     void scale(double factor, Summary& scratch) {
@@ -67,6 +93,8 @@ struct FeatureState {
             state.missing *= factor;
             state.moments.scale(factor);
         }
+        if (factor == 0.0) counting.clear();
+        for (CountedCells& cells : counting) cells.scale(factor);
         if (summary.empty()) return;
         summary.load(summary.n_classes(), scratch);
         scratch.scale(factor);
@@ -81,9 +109,25 @@ struct FeatureState {
         return sum;
     }
 
+    // The whole as one summary.
+    void load(std::size_t n_classes, Summary& out, Summary& scratch, Summary& more) const {
+        if (counting.empty()) {
+            summary.load(n_classes, out);
+            return;
+        }
+        if (summary.empty()) {
+            counting[0].load(n_classes, out);
+            return;
+        }
+        summary.load(n_classes, scratch);
+        counting[0].load(n_classes, more);
+        merge_summaries(more, scratch, out);
+    }
+
     // Adds a summary of other rows; `weight` is what all rows weigh with them.
     void absorb(const Summary& other, double weight, const Config& config, Scratch& scratch) {
-        summary.load(other.n_classes, scratch.ours);
+        load(other.n_classes, scratch.ours, scratch.merged, scratch.more);
+        counting.clear();
         merge_summaries(scratch.ours, other, scratch.merged);
         prune(scratch.merged, weight, config);
         summary.store(scratch.merged);
@@ -97,7 +141,7 @@ struct FeatureState {
         if (column.weights == nullptr && summary.is_narrow() && weight >= 0.0 &&
             weight < 0x1p31) {
             absorb_rows<std::uint32_t>(column, map, finest, block_weight, weight, config,
-                                       scratch.narrow, scratch.rows);
+                                       scratch.narrow, scratch);
             return;
         }
         BlockColumn weighted = column;
@@ -105,8 +149,7 @@ struct FeatureState {
             scratch.ones.assign(column.size(), 1.0);
             weighted.weights = scratch.ones.data();
         }
-        absorb_rows<double>(weighted, map, finest, block_weight, weight, config, scratch,
-                            scratch.rows);
+        absorb_rows<double>(weighted, map, finest, block_weight, weight, config, scratch, scratch);
     }
 
     // `other` saw other rows; both stand at the same epoch. totals: class weights with both.
@@ -117,8 +160,8 @@ struct FeatureState {
             ours.missing += other.classes[c].missing;
             ours.moments.merge(other.classes[c].moments);
         }
-        if (other.summary.empty()) return;
-        other.summary.load(other.summary.n_classes(), scratch.ours);
+        if (other.summary.empty() && other.counting.empty()) return;
+        other.load(other.n_classes(), scratch.ours, scratch.merged, scratch.more);
         Summary& theirs = scratch.theirs;  // with the classes where they are here
         theirs.reset(scratch.ours.size(), totals.size());
         theirs.values = scratch.ours.values;
@@ -138,10 +181,16 @@ struct FeatureState {
             require(!(state.moments.m2 < 0.0));
         }
         require(summary.sound() && summary.n_classes() <= n_classes);
+        require(counting.size() <= 1);
+        for (const CountedCells& cells : counting)
+            require(cells.sound() && cells.n_classes() <= n_classes);
     }
 
     std::size_t nbytes() const {
-        return classes.capacity() * sizeof(ClassState) + summary.nbytes();
+        std::size_t bytes = classes.capacity() * sizeof(ClassState) + summary.nbytes() +
+                            counting.capacity() * sizeof(CountedCells);
+        for (const CountedCells& cells : counting) bytes += cells.nbytes();
+        return bytes;
     }
 
   private:
@@ -151,28 +200,62 @@ struct FeatureState {
             prune_summary(merged, static_cast<Weight>(config.epsilon * weight));
     }
 
-    // Counts where that is allowed: cells of up to epsilon times the block's weight keep the
-    // promise, since then neither a mini-bin nor a cell can come to hide more than epsilon of all.
+    // Counts where that is allowed: cells of up to epsilon times the weight they were counted from
+    // keep the promise, since then neither a mini-bin nor a cell can come to hide more than epsilon
+    // of all.
     template <class Weight>
     void absorb_rows(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
                      double block_weight, double weight, const Config& config,
-                     ScratchOf<Weight>& scratch, std::vector<Weighed>& rows) {
+                     ScratchOf<Weight>& scratch, Scratch& all) {
+        using Cell = typename CellBlock<Weight>::Cell;
         const std::size_t n_classes = column.n_classes();
-        summary.load(n_classes, scratch.ours);
+        const std::size_t few = config.exact_values();
         CellBlock<Weight>& cells = scratch.cells;
-        const bool counted =
-            cells.fill(column, map, finest, config.epsilon * block_weight, config.exact_values());
+        const CellMap* used = &map;
+        bool counted = false;
+        double counted_weight = block_weight;
+        if (!counting.empty() && counting[0].n_classes() == n_classes) {
+            counted_weight += counting[0].weight;
+            if (const Cell* earlier = counting[0].template cells<Cell>(); earlier != nullptr)
+                counted = cells.fill(column, map, finest, earlier,
+                                     config.epsilon * counted_weight, few);
+        }
+        if (!counting.empty() && !counted) {  // the rows have moved away from these cells
+            fold<Weight>(weight - block_weight, config, scratch);
+            used = &all.fit(column, config.cells());
+            finest = all.finest.data();
+        }
         if (!counted) {
-            rows.clear();
+            counted_weight = block_weight;
+            counted =
+                cells.fill(column, *used, finest, nullptr, config.epsilon * block_weight, few);
+        }
+        const bool goes_on = counted && cells.has_cells() && n_classes <= cells.kFewClasses;
+        if (goes_on) {
+            if (counting.empty())
+                counting.emplace_back(*used, n_classes, cells.class_cells(), counted_weight);
+            else
+                counting[0].take(cells.class_cells(), counted_weight);
+            if (cells.exact().empty() && !is_full(cells)) return;  // nothing but counting
+        }
+        if (!counted) {
+            all.rows.clear();
             for (std::uint32_t c = 0; c < n_classes; ++c)
                 for (std::size_t i = column.begin[c]; i < column.begin[c + 1]; ++i)
-                    rows.push_back({column.value(i), column.weight(i), c});
-            exact_summary<Weight>(rows, n_classes, scratch.theirs);
+                    all.rows.push_back({column.value(i), column.weight(i), c});
+            exact_summary<Weight>(all.rows, n_classes, scratch.theirs);
         }
         const SummaryOf<Weight>& exact = counted ? cells.exact() : scratch.theirs;
+        summary.load(n_classes, scratch.ours);
         if (!exact.empty()) {
             merge_summaries(scratch.ours, exact, scratch.merged);
             std::swap(scratch.ours, scratch.merged);
+        }
+        if (goes_on) {
+            summary.store(scratch.ours);
+            if (scratch.ours.size() > 2 * few || is_full(cells))
+                fold<Weight>(weight, config, scratch);
+            return;
         }
         if (counted && cells.has_cells()) {
             cells.merge(scratch.ours, static_cast<Weight>(config.epsilon * weight), column,
@@ -182,6 +265,36 @@ struct FeatureState {
             prune(scratch.ours, weight, config);
         }
         summary.store(scratch.ours);
+    }
+
+    // Whether another block might be more than a cell can count.
+    template <class Weight>
+    static bool is_full(const CellBlock<Weight>& cells) {
+        return std::is_integral_v<Weight> && cells.largest() > cells.kMostInCell / 2;
+    }
+
+    // What was counted becomes part of the summary; `weight` is what all rows so far weigh.
+    template <class Weight>
+    void fold(double weight, const Config& config, ScratchOf<Weight>& scratch) {
+        using Cell = typename CellBlock<Weight>::Cell;
+        const CountedCells& counted = counting[0];
+        const Cell* earlier = counted.template cells<Cell>();
+        if (earlier == nullptr) {  // weights of another kind: rare, and done the plain way
+            Summary whole, ours, theirs;
+            load(n_classes(), whole, ours, theirs);
+            prune(whole, weight, config);
+            summary.store(whole);
+        } else {
+            const std::size_t classes_known = n_classes();
+            summary.load(classes_known, scratch.ours);
+            std::vector<Cell> known(earlier, earlier + counted.n_classes() * (counted.map().size() + 2));
+            known.resize(classes_known * (counted.map().size() + 2));  // classes that came later
+            scratch.cells.resume(counted.map(), known.data(), classes_known);
+            scratch.cells.merge(scratch.ours, static_cast<Weight>(config.epsilon * weight), {},
+                                scratch.merged);
+            summary.store(scratch.merged);
+        }
+        counting.clear();
     }
 };
 

@@ -49,16 +49,18 @@ struct Kernels {
                         std::uint16_t* index, std::uint16_t* cells);
     void (*weigh_cells)(const std::uint32_t* finest, const double* weights, std::size_t n,
                         const Cuts& cuts, std::uint16_t* index, double* cells);
-    // Cells that are not empty, and whether any holds more than `most`.
+    // Cells that are not empty, and what the fullest of them holds.
     struct Census {
         std::size_t used;
-        bool crowded;
+        double largest;
     };
-    Census (*census)(const std::uint16_t* cells, std::size_t n, std::uint16_t most);
-    Census (*census_weights)(const double* cells, std::size_t n, double most);
+    Census (*census)(const std::uint16_t* cells, std::size_t n);
+    Census (*census_weights)(const double* cells, std::size_t n);
     // below[m] = sum of the cells before m, for m <= n.
-    void (*sum_below)(const std::uint16_t* cells, std::size_t n, std::uint16_t* below);
     void (*sum_weights_below)(const double* cells, std::size_t n, double* below);
+    // Sum of the cells; and into[m] += cells[m].
+    std::uint64_t (*sum_cells)(const std::uint16_t* cells, std::size_t n);
+    void (*add_cells)(const std::uint16_t* cells, std::size_t n, double* into);
     // Positions of the numbers that are among the `n_wanted` wanted ones, in order.
     std::size_t (*find_any)(const std::uint16_t* numbers, std::size_t n,
                             const std::uint16_t* wanted, std::size_t n_wanted, std::uint32_t* out);

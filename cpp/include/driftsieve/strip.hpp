@@ -22,18 +22,26 @@ class Strip {
   public:
     static constexpr std::size_t kWidth = Kernels::kStrip;
 
-    // Columns [lo, hi) of the block, in about `cells` cells each.
-    template <class T>
+    // Columns [lo, hi) of the block, in the cells that known(column) points to; where it is null,
+    // in about `cells` new ones.
+    template <class T, class Known>
     void read(const MatrixView<T>& matrix, const RowBlock& block, std::size_t lo, std::size_t hi,
-              std::size_t cells) {
+              std::size_t cells, const Known& known) {
         block_ = &block;
         rows_ = as_doubles(matrix, lo, hi);
         const std::size_t n = block.order.size();
         std::array<Kernels::CellRule, kWidth> rules;
-        const std::size_t sample_size = CellMap::sample_size(n);
-        take_sample(sample_size, CellMap::sample_step(n));
+        bool sampled = false;
         for (std::size_t j = 0; j < kWidth; ++j) {
-            maps_[j].fit({sample_.data() + j * sample_size, sample_size}, cells);
+            const CellMap* map = lo + j < hi ? known(lo + j) : &maps_[j];
+            if (map == nullptr) {
+                if (!sampled) take_sample(n);
+                sampled = true;
+                maps_[j].fit({sample_.data() + j * CellMap::sample_size(n), CellMap::sample_size(n)},
+                             cells);
+            } else if (map != &maps_[j]) {
+                maps_[j] = *map;
+            }
             rules[j] = maps_[j].rule();
         }
         finest_.resize(kWidth * n);
@@ -105,10 +113,11 @@ class Strip {
         return {copy_.data(), kWidth, 1, matrix.n_rows, kWidth};
     }
 
-    void take_sample(std::size_t size, std::size_t step) {
+    void take_sample(std::size_t n) {
+        const std::size_t size = CellMap::sample_size(n);
         sample_.resize(kWidth * size);
         for (std::size_t i = 0; i < size; ++i) {
-            const double* values = row(i * step);
+            const double* values = row(i * CellMap::sample_step(n));
             for (std::size_t j = 0; j < kWidth; ++j) sample_[j * size + i] = values[j];
         }
     }

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+#include "driftsieve/cells.hpp"
+#include "driftsieve/kernels.hpp"
+#include "driftsieve/summary.hpp"
+
+namespace driftsieve {
+
+// The cells a feature goes on counting into, block after block. As long as new rows fall where
+// earlier ones did, counting is all there is to do: a cell is a mini-bin that may hide all it
+// holds, and as rows come in its share of them stays what it is.
+class CountedCells {
+  public:
+    double weight = 0.0;  // of the rows since counting began, those that were taken out included
+
+    CountedCells() = default;
+    template <class Cell>
+    CountedCells(const CellMap& map, std::size_t n_classes, const Room<Cell>& cells, double rows)
+        : weight(rows), map_(map), n_classes_(static_cast<std::uint32_t>(n_classes)) {
+        room<Cell>() = cells;
+    }
+
+    const CellMap& map() const { return map_; }
+    std::size_t n_classes() const { return n_classes_; }
+
+    // The cells, class after class; null if they hold numbers of another kind.
+    template <class Cell>
+    const Cell* cells() const {
+        const Room<Cell>& held = const_cast<CountedCells*>(this)->room<Cell>();
+        return held.empty() ? nullptr : held.data();
+    }
+    template <class Cell>
+    void take(const Room<Cell>& cells, double rows) {
+        room<Cell>() = cells;
+        weight = rows;
+    }
+
+    void scale(double factor) {
+        weight *= factor;
+        for (double& cell : wide_) cell *= factor;
+    }
+
+    // into[m] += what all classes have in cell m, times `factor`.
+    void add_to(double* into, double factor) const {
+        const std::size_t n_cells = map_.size() + 2;
+        for (std::size_t c = 0; c < n_classes_; ++c) {
+            if (wide_.empty())  // whole weights do not fade
+                kernels().add_cells(narrow_.data() + c * n_cells, n_cells, into);
+            else
+                for (std::size_t m = 0; m < n_cells; ++m)
+                    into[m] += wide_[c * n_cells + m] * factor;
+        }
+    }
+
+    // What class c has in cells [begin, end).
+    double sum(std::size_t c, std::size_t begin, std::size_t end) const {
+        const std::size_t first = c * (map_.size() + 2);
+        if (wide_.empty())
+            return static_cast<double>(
+                kernels().sum_cells(narrow_.data() + first + begin, end - begin));
+        return std::accumulate(wide_.begin() + static_cast<std::ptrdiff_t>(first + begin),
+                               wide_.begin() + static_cast<std::ptrdiff_t>(first + end), 0.0);
+    }
+
+    // As mini-bins.
+    void load(std::size_t n_classes, Summary& out) const {
+        if (wide_.empty())
+            load(narrow_, n_classes, out);
+        else
+            load(wide_, n_classes, out);
+    }
+
+    std::size_t nbytes() const {
+        return narrow_.capacity() * sizeof(std::uint16_t) + wide_.capacity() * sizeof(double);
+    }
+
+    template <class Archive>
+    void archive(Archive& ar) {
+        ar(weight, map_, n_classes_, narrow_, wide_);
+    }
+
+    bool sound() const {
+        return map_.size() > 0 && (narrow_.empty() || wide_.empty()) &&
+               narrow_.size() + wide_.size() == n_classes_ * (map_.size() + 2);
+    }
+
+  private:
+    CellMap map_;
+    std::uint32_t n_classes_ = 0;
+    Room<std::uint16_t> narrow_;  // rows that weigh 1 and do not fade
+    Room<double> wide_;
+
+    template <class Cell>
+    Room<Cell>& room() {
+        if constexpr (std::is_same_v<Cell, double>)
+            return wide_;
+        else
+            return narrow_;
+    }
+
+    template <class Cell>
+    void load(const Room<Cell>& cells, std::size_t n_classes, Summary& out) const {
+        const std::size_t n_cells = map_.size() + 2;
+        out.reset(n_cells, n_classes);
+        std::size_t size = 0;
+        std::size_t coarse = 0;
+        for (std::size_t m = 1; m <= map_.size(); ++m) {
+            double total = 0.0;
+            for (std::size_t c = 0; c < n_classes_; ++c)
+                total += static_cast<double>(cells[c * n_cells + m]);
+            if (total == 0.0) continue;
+            out.values[size] = map_.upper(m, coarse);
+            out.hidden[size] = total;
+            double* into = out.of(size++);
+            std::fill_n(into, n_classes, 0.0);
+            for (std::size_t c = 0; c < n_classes_; ++c)
+                into[c] = static_cast<double>(cells[c * n_cells + m]);
+        }
+        out.resize(size);
+    }
+};
+
+}  // namespace driftsieve
