@@ -146,8 +146,9 @@ class CellBlock {
     std::vector<std::uint16_t> taken_cells_;
     std::vector<std::uint16_t> taken_;  // by cell: number of what is taken out, from 1; else 0
     Room<std::uint32_t> members_;
+    Room<std::uint32_t> first_;         // by number: the first member
     SummaryOf<Weight> firsts_;          // by number: the first value met and all that equal it
-    std::vector<Weighed> others_;
+    Room<Weighed> others_;
     SummaryOf<Weight> other_;
     SummaryOf<Weight> exact_;
     Room<std::uint32_t> finest_;
@@ -220,23 +221,9 @@ class CellBlock {
         find_taken(most);
         // in the order of the cells, and so of their values
         firsts_.reset(taken_cells_.size(), n_classes);
-        std::fill(firsts_.values.begin(), firsts_.values.end(),
-                  std::numeric_limits<double>::quiet_NaN());
         std::fill(firsts_.hidden.begin(), firsts_.hidden.end(), Weight{0});
         std::fill(firsts_.weights.begin(), firsts_.weights.end(), Weight{0});
-        others_.clear();
-        std::uint32_t cls = 0;
-        for (const std::uint32_t i : find_members(column.size())) {
-            while (i >= column.begin[cls + 1]) ++cls;
-            const std::size_t number = taken_[index_[i]] - 1u;
-            const double value = column.value(i) + 0.0;  // there is one zero, not two
-            double& first = firsts_.values[number];
-            if (first != first) first = value;
-            if (first == value)
-                firsts_.of(number)[cls] += weight_of(column, i);
-            else
-                others_.push_back({value, static_cast<double>(weight_of(column, i)), cls});
-        }
+        part_members(column, find_members(column.size()));
         // cells that were made for other rows are given up sooner
         if (others_.size() > column.size() / (earlier_ == nullptr ? 2 : 8)) {
             for (const std::uint16_t m : taken_cells_) taken_[m] = 0;
@@ -298,6 +285,44 @@ class CellBlock {
             }
         }
         return {members_.data(), found};
+    }
+
+    // Into those that equal the first of their cell, and others.
+    void part_members(const BlockColumn& column, std::span<const std::uint32_t> members) {
+        first_.resize(taken_cells_.size());
+        for (std::size_t k = members.size(); k-- > 0;)
+            first_[taken_[index_[members[k]]] - 1u] = members[k];
+        for (std::size_t k = 0; k < taken_cells_.size(); ++k)
+            firsts_.values[k] = column.value(first_[k]) + 0.0;  // there is one zero, not two
+        others_.resize(members.size() + 1);
+        std::size_t n_others = 0;
+        // without cells of its own to tell, each class is added up
+        const bool tells = kUnit && classes_apart_ > 0;
+        const double* firsts = firsts_.values.data();
+        Weighed* others = others_.data();
+        std::size_t k = 0;
+        for (std::uint32_t cls = 0; cls < column.n_classes(); ++cls) {
+            for (; k < members.size() && members[k] < column.begin[cls + 1]; ++k) {
+                const std::uint32_t i = members[k];
+                const std::size_t number = taken_[index_[i]] - 1u;
+                const double value = column.value(i);
+                const bool other = value != firsts[number];
+                const Weight weight = weight_of(column, i);
+                others[n_others] = {value, static_cast<double>(weight), cls};
+                n_others += other;
+                if (!tells) firsts_.of(number)[cls] += other ? Weight{0} : weight;
+            }
+        }
+        others_.resize(n_others);
+        if (!tells) return;
+        for (std::size_t c = 0; c < classes_apart_; ++c)
+            for (std::size_t k = 0; k < taken_cells_.size(); ++k) {
+                const std::size_t at = c * n_cells() + taken_cells_[k];
+                firsts_.of(k)[c] =
+                    static_cast<Weight>(class_cells_[at] - (earlier_ == nullptr ? 0 : earlier_[at]));
+            }
+        for (const Weighed& row : others_)
+            firsts_.of(taken_[map_->index(row.value)] - 1u)[row.cls] -= Weight{1};
     }
 
     // Rows that weigh nothing leave no mini-bin.
