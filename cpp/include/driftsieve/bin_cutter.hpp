@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "driftsieve/cells.hpp"
@@ -39,7 +40,7 @@ class BinCutter {
         std::fill_n(out.edges, out.n_bins - 1, std::numeric_limits<double>::quiet_NaN());
         std::fill_n(out.bins, out.n_bins * column.n_classes(), 0.0);
         choose_map(column);
-        const double fullest = count(column);
+        count(column);
         double total = 0.0;
         for (const double stretch : stretches_) total += stretch;
         if (total == 0.0) return 0.0;
@@ -49,11 +50,14 @@ class BinCutter {
         if (out.unit != 1.0)
             for (std::size_t k = 0; k < n_numbers; ++k) out.bins[k] *= out.unit;
         const Room<double>& hidden = column.summary.hidden;
+        const double fullest =
+            column.counted == nullptr ? 0.0 : column.counted->fullest * column.factor;
         return fullest + (hidden.empty() ? 0.0 : *std::max_element(hidden.begin(), hidden.end()));
     }
 
   private:
     static constexpr std::size_t kCells = 512;
+    static constexpr std::size_t kSample = 128;
     static constexpr std::size_t kFew = 64;
     static constexpr std::size_t kFewEdges = 16;
     static constexpr std::size_t kStretch = 64;  // cells added up together
@@ -82,23 +86,18 @@ class BinCutter {
         if (column.counted != nullptr) {
             map_ = &column.counted->map();
         } else if (const BlockColumn& raw = column.raw; raw.size() > kFew) {
-            sample_.resize(CellMap::sample_size(raw.size()));
-            const std::size_t step = CellMap::sample_step(raw.size());
+            sample_.resize(std::min(raw.size(), kSample));  // a rough one will do
+            const std::size_t step = raw.size() / sample_.size();
             for (std::size_t i = 0; i < sample_.size(); ++i) sample_[i] = raw.data[i * step];
             if (own_map_.fit(sample_, kCells)) map_ = &own_map_;
         }
     }
 
-    // Returns what the fullest of the cells counted so far holds.
-    double count(const Column& column) {
+    void count(const Column& column) {
         const BlockColumn& raw = column.raw;
         const Summary& summary = column.summary;
         cells_.assign(map_ != nullptr ? map_->size() + 2 : 1, 0.0);
-        double fullest = 0.0;
-        if (column.counted != nullptr) {
-            column.counted->add_to(cells_.data(), column.factor);
-            fullest = kernels().census_weights(cells_.data(), cells_.size()).largest;
-        }
+        if (column.counted != nullptr) column.counted->add_to(cells_.data(), column.factor);
         index({raw.data, raw.size()}, raw_index_);
         index(summary.values, place_);
         if (raw.weights == nullptr)
@@ -113,7 +112,6 @@ class BinCutter {
         stretches_.clear();
         for (std::size_t m = 0; m < cells_.size(); m += kStretch)
             stretches_.push_back(sum(m, std::min(m + kStretch, cells_.size())));
-        return fullest;
     }
 
     // In four parts, which do not wait for each other.
@@ -149,13 +147,13 @@ class BinCutter {
                 before = after;
                 continue;
             }
-            const std::size_t end = std::min((k + 1) * kStretch, cells_.size());
+            std::size_t end = std::min((k + 1) * kStretch, cells_.size());
+            while (cells_[end - 1] == 0.0) --end;
             double reached = before;
             for (std::size_t m = k * kStretch; m < end && edge < n_edges; ++m) {
                 if (cells_[m] == 0.0) continue;
                 // the last one reaches what all do, whatever rounding says
-                const bool last = sum(m + 1, end) == 0.0;
-                const double cell_end = last ? after : reached + cells_[m];
+                const double cell_end = m + 1 == end ? after : reached + cells_[m];
                 if (cell_end >= goal) {
                     gather(column, m);
                     for (std::size_t i = 0; i < members_.size() && edge < n_edges;) {
@@ -202,8 +200,9 @@ class BinCutter {
                 weight += column.counted->sum(c, m, m + 1);
             if (weight > 0.0) members_.push_back({map_->upper(m), weight * column.factor});
         }
-        std::stable_sort(members_.begin(), members_.end(),
-                         [](const Member& a, const Member& b) { return a.value < b.value; });
+        std::sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) {
+            return std::tie(a.value, a.weight) < std::tie(b.value, b.weight);
+        });
     }
 
     // The bin of a value is the number of edges strictly below it.

@@ -67,6 +67,7 @@ class CellBlock {
         if (!take_out(column, all ? Cell{0} : most, all || largest_ > static_cast<double>(most)))
             return false;
         has_cells_ = !all;
+        if (!exact_.empty()) look_over();
         return true;
     }
 

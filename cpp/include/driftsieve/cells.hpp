@@ -42,7 +42,9 @@ class CellMap {
         const double margin = (high - low) / 2.0;
         const double range = (high - low) + 2.0 * margin;
         if (!(range > 0.0) || !(range < 1e300)) return false;
-        const int coarse = std::ilogb(range / static_cast<double>(kCoarse - 1)) + 1;
+        // few cells need few coarse ones
+        const std::size_t most_coarse = std::clamp<std::size_t>(cells / 8, 32, kCoarse);
+        const int coarse = std::ilogb(range / static_cast<double>(most_coarse - 1)) + 1;
         if (coarse < -900) return false;
         const double first = std::floor(std::ldexp(low - margin, -coarse));
         const double last = std::floor(std::ldexp(high + margin, -coarse));

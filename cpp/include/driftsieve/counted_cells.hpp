@@ -17,12 +17,13 @@ namespace driftsieve {
 // holds, and as rows come in its share of them stays what it is.
 class CountedCells {
   public:
-    double weight = 0.0;  // of the rows since counting began, those that were taken out included
+    double weight = 0.0;   // of the rows since counting began, those that were taken out included
+    double fullest = 0.0;  // what the fullest cell holds of all classes
 
     CountedCells() = default;
     template <class Cell>
-    CountedCells(const CellMap& map, std::size_t n_classes, const Room<Cell>& cells, double rows)
-        : weight(rows), map_(map), n_classes_(static_cast<std::uint32_t>(n_classes)) {
+    CountedCells(const CellMap& map, std::size_t n_classes, const Room<Cell>& cells)
+        : map_(map), n_classes_(static_cast<std::uint32_t>(n_classes)) {
         room<Cell>() = cells;
     }
 
@@ -36,13 +37,13 @@ class CountedCells {
         return held.empty() ? nullptr : held.data();
     }
     template <class Cell>
-    void take(const Room<Cell>& cells, double rows) {
+    void take(const Room<Cell>& cells) {
         room<Cell>() = cells;
-        weight = rows;
     }
 
     void scale(double factor) {
         weight *= factor;
+        fullest *= factor;
         for (double& cell : wide_) cell *= factor;
     }
 
@@ -82,7 +83,7 @@ class CountedCells {
 
     template <class Archive>
     void archive(Archive& ar) {
-        ar(weight, map_, n_classes_, narrow_, wide_);
+        ar(weight, fullest, map_, n_classes_, narrow_, wide_);
     }
 
     bool sound() const {

@@ -81,6 +81,7 @@ class DenseStore {
         wide.open_times_ = open_times_;
         std::vector<bool> taken(n_features, false);
         wide.open_values_.assign(open_rows() * n_features, 0.0);
+        wide.reached_ = wide.open_values_.size();
         for (std::size_t j = 0; j < target.size(); ++j) {
             taken[target[j]] = true;
             wide.features_[target[j]] = features_[j];
@@ -115,6 +116,7 @@ class DenseStore {
         part.open_weights_ = open_weights_;
         part.open_times_ = open_times_;
         part.open_values_.reserve(open_rows() * count);
+        part.reached_ = open_rows() * count;
         for (std::size_t i = 0; i < open_rows(); ++i) {
             const double* row = open_values_.data() + i * n_features() + begin;
             part.open_values_.insert(part.open_values_.end(), row, row + count);
@@ -173,7 +175,7 @@ class DenseStore {
 
     std::size_t nbytes() const {
         std::size_t bytes = features_.capacity() * sizeof(FeatureState) +
-                            open_values_.capacity() * sizeof(double) +
+                            reached_ * sizeof(double) +
                             open_classes_.capacity() * sizeof(std::uint32_t) +
                             (open_weights_.capacity() + open_times_.capacity()) * sizeof(double);
         for (const FeatureState& feature : features_) bytes += feature.nbytes();
@@ -190,6 +192,7 @@ class DenseStore {
     template <class Archive>
     void archive(Archive& ar) {
         ar(ledger_, features_, open_values_, open_classes_, open_weights_, open_times_);
+        reached_ = open_values_.size();
     }
 
     // What has come from bytes is believed only after this.
@@ -226,11 +229,14 @@ class DenseStore {
     static constexpr std::size_t kStrip = Strip::kWidth;  // one cache line of doubles
     static constexpr std::size_t kChunk = 16 * kStrip;    // columns a thread takes at a time
 
+    static constexpr std::size_t kFirstRoom = std::size_t{1} << 25;  // values
+
     Config config_;
     Ledger ledger_;  // finished blocks only
     std::vector<FeatureState> features_;
     // the block being filled: rows x features, and what comes with each row
     LargeRoom<double> open_values_;
+    std::size_t reached_ = 0;  // so many of them have been written to, now or earlier
     std::vector<std::uint32_t> open_classes_;
     std::vector<double> open_weights_;  // empty: all 1
     std::vector<double> open_times_;    // empty where nothing fades
@@ -264,9 +270,13 @@ class DenseStore {
         else if (!open_weights_.empty())
             open_weights_.resize(open_rows(), 1.0);
         const std::size_t size = open_rows() * n_features();
-        if (size > open_values_.capacity())  // doubling, but never beyond a block
-            open_values_.reserve(
-                std::clamp(2 * open_values_.capacity(), size, rows_per_block() * n_features()));
+        if (size > open_values_.capacity()) {
+            // Doubling, but never beyond a block. Room that is not reached takes no memory, so
+            // there may be a good deal of it from the start.
+            const std::size_t block = rows_per_block() * n_features();
+            open_values_.reserve(std::clamp(std::max(2 * open_values_.capacity(), kFirstRoom), size, block));
+        }
+        reached_ = std::max(reached_, size);
         for (std::size_t i = 0; i < part.n_rows; ++i) {
             if (part.col_stride == 1) {
                 open_values_.insert(open_values_.end(), part.row(i), part.row(i) + n_features());

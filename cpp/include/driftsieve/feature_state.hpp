@@ -233,9 +233,11 @@ struct FeatureState {
         const bool goes_on = counted && cells.has_cells() && n_classes <= cells.kFewClasses;
         if (goes_on) {
             if (counting.empty())
-                counting.emplace_back(*used, n_classes, cells.class_cells(), counted_weight);
+                counting.emplace_back(*used, n_classes, cells.class_cells());
             else
-                counting[0].take(cells.class_cells(), counted_weight);
+                counting[0].take(cells.class_cells());
+            counting[0].weight = counted_weight;
+            counting[0].fullest = cells.largest();
             if (cells.exact().empty() && !is_full(cells)) return;  // nothing but counting
         }
         if (!counted) {

@@ -24,7 +24,7 @@ struct Kernels {
     // Rows order[0..n) of kStrip columns side by side, read once for all that is needed of them:
     // the finest cell of each value, out[j * out_stride + k] for row k and column j, and the power
     // sums of the values less shifts[j]. weights == nullptr: all 1.
-    static constexpr std::size_t kStrip = 8;
+    static constexpr std::size_t kStrip = 16;
     struct Rows {
         const double* first_column;
         std::ptrdiff_t stride;
