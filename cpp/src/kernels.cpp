@@ -339,26 +339,39 @@ void row_power_sums(const double* first_column, std::ptrdiff_t row_stride,
                     const std::uint32_t* order, const double* weights, std::size_t n,
                     std::size_t width, const double* shift, double* __restrict sum,
                     double* __restrict squares) {
-    for (std::size_t k = 0; k < n; ++k) {
-        const double* row = first_column + static_cast<std::ptrdiff_t>(order[k]) * row_stride;
-        if (k + 4 < n) {  // rows are far apart: the machine does not see where the next one lies
-            const double* ahead =
-                first_column + static_cast<std::ptrdiff_t>(order[k + 4]) * row_stride;
-            for (std::size_t j = 0; j < width; j += kLanes) __builtin_prefetch(ahead + j, 0, 2);
-        }
+    constexpr std::size_t kRows = 4;  // at a time: the sums are touched once for all of them
+    const auto row = [&](std::size_t k) {
+        return first_column + static_cast<std::ptrdiff_t>(order[k]) * row_stride;
+    };
+    std::size_t k = 0;
+    for (; k + kRows <= n; k += kRows) {
+        // rows are far apart: the machine does not see where the next ones lie
+        for (std::size_t r = k + kRows; r < k + 2 * kRows && r < n; ++r)
+            for (std::size_t j = 0; j < width; j += kLanes) __builtin_prefetch(row(r) + j, 0, 2);
+        const double *a = row(k), *b = row(k + 1), *c = row(k + 2), *d = row(k + 3);
         if (weights == nullptr) {
             for (std::size_t j = 0; j < width; ++j) {
-                const double delta = row[j] - shift[j];
-                sum[j] += delta;
-                squares[j] += delta * delta;
+                const double from = shift[j];
+                const double x = a[j] - from, y = b[j] - from, z = c[j] - from, u = d[j] - from;
+                sum[j] += (x + y) + (z + u);
+                squares[j] += (x * x + y * y) + (z * z + u * u);
             }
         } else {
-            const double w = weights[k];
+            const double* w = weights + k;
             for (std::size_t j = 0; j < width; ++j) {
-                const double delta = row[j] - shift[j];
-                sum[j] += w * delta;
-                squares[j] += w * (delta * delta);
+                const double from = shift[j];
+                const double x = a[j] - from, y = b[j] - from, z = c[j] - from, u = d[j] - from;
+                sum[j] += (w[0] * x + w[1] * y) + (w[2] * z + w[3] * u);
+                squares[j] += (w[0] * (x * x) + w[1] * (y * y)) + (w[2] * (z * z) + w[3] * (u * u));
             }
+        }
+    }
+    for (; k < n; ++k) {
+        const double w = weights == nullptr ? 1.0 : weights[k];
+        for (std::size_t j = 0; j < width; ++j) {
+            const double delta = row(k)[j] - shift[j];
+            sum[j] += w * delta;
+            squares[j] += w * (delta * delta);
         }
     }
 }

@@ -225,7 +225,7 @@ class DenseStore {
     }
 
   private:
-    static constexpr std::size_t kTile = 512;  // columns whose moments are summed up together
+    static constexpr std::size_t kTile = 256;  // columns whose moments are summed up together
     static constexpr std::size_t kStrip = Strip::kWidth;  // one cache line of doubles
     static constexpr std::size_t kChunk = 16 * kStrip;    // columns a thread takes at a time
 
