@@ -39,7 +39,7 @@ struct Counted {
         finest.resize(block.values.size());
         kernels().finest_cells(block.values.data(), finest.size(), map.rule(), finest.data());
         const bool counted =
-            cells.fill(block.column, map, finest.data(), kEpsilon * block.total, kFew);
+            cells.fill(block.column, map, finest.data(), nullptr, kEpsilon * block.total, kFew);
         if (!counted) exact_summary<Weight>(rows, ours.n_classes, exact);
         merge_summaries(ours, counted ? cells.exact() : exact, merged);
         std::swap(ours, merged);
@@ -131,7 +131,7 @@ TEST_CASE("a cell as light as the last digit of the sum before it") {
     std::vector<std::uint32_t> finest(rows.size());
     kernels().finest_cells(block.values.data(), finest.size(), map.rule(), finest.data());
     CellBlock<double> cells;
-    REQUIRE(cells.fill(block.column, map, finest.data(), 2.0, 0));
+    REQUIRE(cells.fill(block.column, map, finest.data(), nullptr, 2.0, 0));
     std::vector<Weighed> old = {{2.5, 1.0, 0}};
     Summary summary, merged;
     exact_summary<double>(old, 1, summary);
@@ -146,17 +146,17 @@ TEST_CASE("too few or too many rows are not counted") {
     Source source(8);
     CellMap map;
     CellBlock<std::uint32_t> cells;
-    for (const std::size_t n : {kFew, CellBlock<std::uint32_t>::kMostValues + 1}) {
+    for (const std::size_t n : {kFew, std::size_t{65535} + 1}) {
         const Block block(source.rows(n, 1, Kind::uniform, Weights::unit), 1, true);
         REQUIRE(map.fit(block.sample(), 100));
         std::vector<std::uint32_t> finest(n);
         kernels().finest_cells(block.values.data(), n, map.rule(), finest.data());
-        CHECK_FALSE(cells.fill(block.column, map, finest.data(), kEpsilon * block.total, kFew));
+        CHECK_FALSE(cells.fill(block.column, map, finest.data(), nullptr, kEpsilon * block.total, kFew));
     }
 }
 
 TEST_CASE("as many rows as a cell can count, in one cell") {
-    const std::size_t n = CellBlock<std::uint32_t>::kMostValues;
+    const auto n = static_cast<std::size_t>(CellBlock<std::uint32_t>::kMostInCell);
     Source source(9);
     auto rows = source.rows(n, 2, Kind::uniform, Weights::unit);
     for (std::size_t i = 0; i < n; ++i)
@@ -167,4 +167,37 @@ TEST_CASE("as many rows as a cell can count, in one cell") {
     const auto budget = static_cast<std::uint32_t>(kEpsilon * truth.total());
     counted.add(Block(rows, 2, true), rows, budget);
     CHECK(truth.fault(counted.ours, budget) == "");
+}
+
+TEST_CASE("counting goes on in the same cells, and what was counted becomes part of a summary") {
+    for (const std::size_t n_classes : {1, 2, 4}) {
+        Source source(11);
+        Truth truth(n_classes);
+        CellBlock<std::uint32_t> cells;
+        CellMap map;
+        Room<std::uint16_t> counted;
+        SummaryOf<std::uint32_t> exact, merged, whole;
+        exact.reset(0, n_classes);
+        for (std::size_t batch = 0; batch < 6; ++batch) {
+            auto rows = source.rows(1000, n_classes, Kind::uniform, Weights::unit, batch);
+            for (Weighed& row : rows) row.weight = 1.0;
+            truth.add(rows);
+            const Block block(rows, n_classes, true);
+            if (batch == 0) map.fit(block.sample(), 6 * kFew);
+            std::vector<std::uint32_t> finest(block.values.size());
+            kernels().finest_cells(block.values.data(), finest.size(), map.rule(), finest.data());
+            REQUIRE(cells.fill(block.column, map, finest.data(),
+                               counted.empty() ? nullptr : counted.data(),
+                               kEpsilon * truth.total(), kFew));
+            CHECK(cells.largest() <= kEpsilon * truth.total());
+            counted = cells.class_cells();
+            merge_summaries(exact, cells.exact(), merged);
+            std::swap(exact, merged);
+            CellBlock<std::uint32_t> folder;
+            folder.resume(map, counted.data(), n_classes);
+            const auto budget = static_cast<std::uint32_t>(kEpsilon * truth.total());
+            folder.merge(exact, budget, {}, whole);
+            CHECK(truth.fault(whole, budget) == "");
+        }
+    }
 }

@@ -220,56 +220,47 @@ TEST_CASE("count_cells and weigh_cells") {
     });
 }
 
-TEST_CASE("census and census_weights") {
+TEST_CASE("census, census_weights, sum_cells and add_cells") {
     on_every_path([](const Kernels& path) {
         Source source(4);
         for (const std::size_t n : lengths())
-            for (const std::uint16_t most : {0, 1, 9, 40000, 65535}) {
+            for (const std::size_t limit : {1, 2, 9, 40000, 65536}) {
                 Unaligned<std::uint16_t> counts(n % 5, n);
                 Unaligned<double> weights(n % 3, n);
-                const std::size_t limit = source.below(2) == 0 ? most + 2U : most + 1U;
                 for (std::size_t i = 0; i < n; ++i) {
                     counts[i] = static_cast<std::uint16_t>(
-                        source.below(3) == 0 ? 0
-                                             : source.below(std::min<std::size_t>(limit, 65536)));
+                        source.below(3) == 0 ? 0 : source.below(limit));
                     weights[i] = counts[i] * 0x1p-70;
                 }
                 const std::vector<std::uint16_t> all = counts.copy();
                 const auto used = n - static_cast<std::size_t>(
                                           std::count(all.begin(), all.end(), std::uint16_t{0}));
-                const bool crowded =
-                    std::any_of(all.begin(), all.end(), [&](std::uint16_t c) { return c > most; });
-                const Kernels::Census found = path.census(counts.data(), n, most);
+                const double largest = n == 0 ? 0.0 : *std::max_element(all.begin(), all.end());
+                const Kernels::Census found = path.census(counts.data(), n);
                 CHECK(found.used == used);
-                CHECK(found.crowded == crowded);
-                const Kernels::Census weighed =
-                    path.census_weights(weights.data(), n, most * 0x1p-70);
+                CHECK(found.largest == largest);
+                const Kernels::Census weighed = path.census_weights(weights.data(), n);
                 CHECK(weighed.used == used);
-                CHECK(weighed.crowded == crowded);
+                CHECK(weighed.largest == largest * 0x1p-70);
+                CHECK(path.sum_cells(counts.data(), n) ==
+                      std::accumulate(all.begin(), all.end(), std::uint64_t{0}));
+                Unaligned<double> into(n % 2, n, 0.5);
+                path.add_cells(counts.data(), n, into.data());
+                for (std::size_t i = 0; i < n; ++i) CHECK(into[i] == all[i] + 0.5);
             }
     });
 }
 
-TEST_CASE("sum_below and sum_weights_below") {
+TEST_CASE("sum_weights_below") {
     std::vector<std::vector<double>> sums_of_baseline;
     on_every_path([&](const Kernels& path) {
         Source source(5);
         std::size_t run = 0;
         for (const std::size_t n : lengths())
             for (const auto weights : {tests::Weights::real, tests::Weights::all_orders}) {
-                Unaligned<std::uint16_t> counts(n % 5, n);
                 Unaligned<double> cells(n % 3, n);
-                for (std::size_t i = 0; i < n; ++i) {
-                    const bool empty = source.below(3) == 0;
-                    counts[i] = static_cast<std::uint16_t>(empty ? 0 : source.below(65000 / n));
-                    cells[i] = empty ? 0.0 : source.weight(weights);
-                }
-                Unaligned<std::uint16_t> below(n % 3, n + 1, 9);
-                path.sum_below(counts.data(), n, below.data());
-                std::vector<std::uint16_t> expected{0};
                 for (std::size_t i = 0; i < n; ++i)
-                    expected.push_back(static_cast<std::uint16_t>(expected.back() + counts[i]));
-                CHECK(below.copy() == expected);
+                    cells[i] = source.below(3) == 0 ? 0.0 : source.weight(weights);
 
                 Unaligned<double> sums(n % 2, n + 1, 9.0);
                 path.sum_weights_below(cells.data(), n, sums.data());
@@ -413,13 +404,21 @@ TEST_CASE("row_power_sums") {
                     Unaligned<double> shift(1, width), sum(2, width, 0.5), squares(3, width, 0.25);
                     for (std::size_t j = 0; j < width; ++j) shift[j] = any_value(source, false);
                     std::vector<double> expected_sum(width, 0.5), expected_squares(width, 0.25);
-                    for (std::size_t j = 0; j < width; ++j)
-                        for (std::size_t k = 0; k < n; ++k) {
+                    for (std::size_t j = 0; j < width; ++j) {
+                        const auto part = [&](std::size_t k, bool square) {
                             const double delta = matrix[order[k] * stride + j] - shift[j];
-                            expected_sum[j] += weighted ? weights[k] * delta : delta;
-                            expected_squares[j] +=
-                                weighted ? weights[k] * (delta * delta) : delta * delta;
-                        }
+                            return (weighted ? weights[k] : 1.0) * (square ? delta * delta : delta);
+                        };
+                        const auto add = [&](double& into, bool square) {
+                            std::size_t k = 0;  // four rows at a time, in pairs
+                            for (; k + 4 <= n; k += 4)
+                                into += (part(k, square) + part(k + 1, square)) +
+                                        (part(k + 2, square) + part(k + 3, square));
+                            for (; k < n; ++k) into += part(k, square);
+                        };
+                        add(expected_sum[j], false);
+                        add(expected_squares[j], true);
+                    }
                     path.row_power_sums(matrix.data(), static_cast<std::ptrdiff_t>(stride),
                                         order.data(), weighted ? weights.data() : nullptr, n, width,
                                         shift.data(), sum.data(), squares.data());

@@ -57,6 +57,7 @@ class BinCutter {
 
   private:
     static constexpr std::size_t kCells = 512;
+    static constexpr std::size_t kCoarse = 64;
     static constexpr std::size_t kSample = 128;
     static constexpr std::size_t kFew = 64;
     static constexpr std::size_t kFewEdges = 16;
@@ -89,7 +90,7 @@ class BinCutter {
             sample_.resize(std::min(raw.size(), kSample));  // a rough one will do
             const std::size_t step = raw.size() / sample_.size();
             for (std::size_t i = 0; i < sample_.size(); ++i) sample_[i] = raw.data[i * step];
-            if (own_map_.fit(sample_, kCells)) map_ = &own_map_;
+            if (own_map_.fit(sample_, kCells, kCoarse)) map_ = &own_map_;
         }
     }
 

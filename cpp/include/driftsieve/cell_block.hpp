@@ -506,8 +506,13 @@ class CellBlock {
             const Cell* cells = class_cells_.data() + c * n_cells();
             Weight* into = out.weights.data() + c;
             std::size_t m = 1;
-            for (std::size_t k = 0; k < cuts.size(); ++k, into += out.n_classes)
-                for (; m < cuts[k].cell_end; ++m) *into += static_cast<Weight>(cells[m]);
+            for (std::size_t k = 0; k < cuts.size(); ++k, into += out.n_classes) {
+                // Cells after the last one were too light to show in the sum of all, so the walk
+                // has not seen them. But a class that has nothing else must not lose them.
+                const std::size_t end =
+                    k + 1 < cuts.size() ? cuts[k].cell_end : map_->size() + 1;
+                for (; m < end; ++m) *into += static_cast<Weight>(cells[m]);
+            }
         }
     }
 

@@ -25,12 +25,13 @@ namespace driftsieve {
 class CellMap {
   public:
     static constexpr std::size_t kMostCells = std::size_t{1} << 14;
+    static constexpr std::size_t kCoarse = 256;
 
     static constexpr std::size_t kSample = 512;
 
     // About `cells` cells, between as many and twice as many, over a sample of at most kSample
     // values; false if the values do not spread, or spread beyond what doubles can scale.
-    bool fit(std::span<const double> sample, std::size_t cells) {
+    bool fit(std::span<const double> sample, std::size_t cells, std::size_t most_coarse = kCoarse) {
         cells = std::min(cells, kMostCells);
         size_ = 0;
         rule_ = {};  // all in cell 0
@@ -42,8 +43,6 @@ class CellMap {
         const double margin = (high - low) / 2.0;
         const double range = (high - low) + 2.0 * margin;
         if (!(range > 0.0) || !(range < 1e300)) return false;
-        // few cells need few coarse ones
-        const std::size_t most_coarse = std::clamp<std::size_t>(cells / 8, 32, kCoarse);
         const int coarse = std::ilogb(range / static_cast<double>(most_coarse - 1)) + 1;
         if (coarse < -900) return false;
         const double first = std::floor(std::ldexp(low - margin, -coarse));
@@ -124,7 +123,6 @@ class CellMap {
     }
 
   private:
-    static constexpr std::size_t kCoarse = 256;
     static constexpr unsigned kMostBits = 12;  // a coarse cell is cut into at most 2^12
     static constexpr std::size_t kLanes = 16;
 
