@@ -36,7 +36,10 @@ def assert_same(a: Snapshot, b: Snapshot, rtol: float = 1e-9) -> None:
         error = np.abs(ours[present] - theirs[present])
         assert (error <= slack * (np.abs(theirs[present]) + np.abs(b.mean[present])) + 1e-12).all()
     assert_allclose(a.bin_weights, b.bin_weights, rtol=rtol, atol=tiny)
-    assert_array_equal(a.edges, b.edges)
+    assert a.edges is not None
+    assert b.edges is not None
+    known = b.weight.sum(axis=0) > tiny
+    assert_array_equal(a.edges[known], b.edges[known])
 
 
 def fed(bank: ds.Bank, stream: Stream, lengths: list[int]) -> ds.Bank:

@@ -144,7 +144,7 @@ class BinCutter {
         double before = 0.0;
         for (std::size_t k = 0; k < stretches_.size() && edge < n_edges; ++k) {
             const double after = before + stretches_[k];
-            if (after < goal) {
+            if (after < goal || stretches_[k] == 0.0) {
                 before = after;
                 continue;
             }
