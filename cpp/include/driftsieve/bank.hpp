@@ -75,7 +75,7 @@ class Bank {
         for (std::size_t i = 0; i < matrix.n_rows; ++i) {
             for (std::size_t j = 0; j < matrix.n_cols; ++j)
                 values[j] = static_cast<double>(matrix.at(i, j));
-            add_row(sparse, info, i, values.data(), columns.data(), matrix.n_cols, n_threads);
+            add_row(sparse, info, i, values.data(), columns.data(), matrix.n_cols, 0, n_threads);
         }
     }
 
@@ -94,8 +94,10 @@ class Bank {
         auto& sparse = std::get<SparseStore>(store_);
         for (std::size_t i = 0; i < matrix.n_rows; ++i) {
             const auto first = static_cast<std::size_t>(matrix.indptr[i]);
-            add_row(sparse, info, i, matrix.data + first, matrix.indices + first,
-                    static_cast<std::size_t>(matrix.indptr[i + 1]) - first, n_threads);
+            const auto last = static_cast<std::size_t>(matrix.indptr[i + 1]);
+            const auto end = static_cast<std::size_t>(matrix.indptr[matrix.n_rows]);
+            add_row(sparse, info, i, matrix.data + first, matrix.indices + first, last - first,
+                    end - last, n_threads);
         }
     }
 
@@ -171,8 +173,7 @@ class Bank {
         const auto* dense = std::get_if<DenseStore>(&store_);
         const auto* sparse = std::get_if<SparseStore>(&store_);
         const RowBlock open = dense != nullptr ? dense->open_block(now, fading_) : RowBlock{};
-        const std::vector<LoggedValue> log =
-            sparse != nullptr ? sparse->sorted_log() : std::vector<LoggedValue>{};
+        const SortedLog log = sparse != nullptr ? sparse->sorted_log() : SortedLog{};
         parallel_chunks(out.n_features, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
             BinCutter cutter;
             const auto visit = [&](std::size_t j, const Column& column) {
@@ -284,10 +285,10 @@ class Bank {
 
     template <class T, class Index>
     void add_row(SparseStore& sparse, const RowInfo& info, std::size_t i, const T* values,
-                 const Index* columns, std::size_t count, unsigned n_threads) {
+                 const Index* columns, std::size_t count, std::size_t more, unsigned n_threads) {
         sparse.add_row(info.classes[i], info.weights.empty() ? 1.0 : info.weights[i],
                        info.times.empty() ? 0.0 : info.times[i], fading_, values, columns, count,
-                       n_threads);
+                       more, n_threads);
     }
 
     // Sparse rows for a dense state: written out a few at a time.
@@ -332,7 +333,7 @@ class Bank {
         const auto* sparse = std::get_if<SparseStore>(&store_);
         if (sparse == nullptr) return;
         const Ledger now = current_ledger();
-        const std::vector<LoggedValue> log = sparse->sorted_log();
+        const SortedLog log = sparse->sorted_log();
         std::vector<FeatureState> features(n_features_);
         parallel_chunks(n_features_, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
             sparse->read(lo, hi, now, log, [&](std::size_t j, const Column& column) {

@@ -39,6 +39,7 @@ class BinCutter {
     double cut(const Column& column, const CutTarget& out) {
         std::fill_n(out.edges, out.n_bins - 1, std::numeric_limits<double>::quiet_NaN());
         std::fill_n(out.bins, out.n_bins * column.n_classes(), 0.0);
+        if (column.counted == nullptr && column.raw.size() == 0) return cut(column.summary, out);
         choose_map(column);
         count(column);
         double total = 0.0;
@@ -46,13 +47,9 @@ class BinCutter {
         if (total == 0.0) return 0.0;
         find_edges(column, total, out);
         fill_bins(column, out);
-        const std::size_t n_numbers = out.n_bins * column.n_classes();
-        if (out.unit != 1.0)
-            for (std::size_t k = 0; k < n_numbers; ++k) out.bins[k] *= out.unit;
-        const Room<double>& hidden = column.summary.hidden;
-        const double fullest =
-            column.counted == nullptr ? 0.0 : column.counted->fullest * column.factor;
-        return fullest + (hidden.empty() ? 0.0 : *std::max_element(hidden.begin(), hidden.end()));
+        scale_bins(column.n_classes(), out);
+        return largest_hidden(column.summary) +
+               (column.counted == nullptr ? 0.0 : column.counted->fullest * column.factor);
     }
 
   private:
@@ -79,6 +76,42 @@ class BinCutter {
     std::vector<Member> members_;
     Room<std::uint32_t> found_;
     std::vector<double> sample_;
+
+    // A summary is sorted already: one walk finds the edges and fills the bins.
+    static double cut(const Summary& summary, const CutTarget& out) {
+        const std::size_t n_classes = summary.n_classes;
+        double total = 0.0;
+        for (const double weight : summary.weights) total += weight;
+        if (total == 0.0) return 0.0;
+        std::size_t edge = 0;
+        double goal = goal_of(edge, total, out.n_bins);
+        double reached = 0.0;
+        for (std::size_t i = 0; i < summary.size(); ++i) {
+            double* into = out.bins + edge * n_classes;
+            for (std::size_t c = 0; c < n_classes; ++c) {
+                into[out.class_place[c]] += summary.of(i)[c];
+                reached += summary.of(i)[c];
+            }
+            // the last one reaches everything, whatever rounding says
+            const bool last = i + 1 == summary.size();
+            for (; edge + 1 < out.n_bins && (last || reached >= goal);
+                 goal = goal_of(edge, total, out.n_bins))
+                out.edges[edge++] = summary.values[i];
+        }
+        scale_bins(n_classes, out);
+        return largest_hidden(summary);
+    }
+
+    static void scale_bins(std::size_t n_classes, const CutTarget& out) {
+        if (out.unit != 1.0)
+            for (std::size_t k = 0; k < out.n_bins * n_classes; ++k) out.bins[k] *= out.unit;
+    }
+
+    static double largest_hidden(const Summary& summary) {
+        double largest = 0.0;
+        for (const double hidden : summary.hidden) largest = std::max(largest, hidden);
+        return largest;
+    }
 
     // The cells in which the column was counted so far; else new ones for the rows that are in no
     // summary, unless they are few: those are sorted as quickly.

@@ -48,6 +48,7 @@ struct SparseFeature {
     // and themselves to `rows`.
     static void add(std::span<const LoggedValue> items, double factor, const Config& config,
                     Column& column, std::vector<Weighed>& rows) {
+        if (items.empty()) return;
         for (const LoggedValue& item : items) {
             if (std::isnan(item.value))
                 column.missing[item.cls] += item.weight * factor;

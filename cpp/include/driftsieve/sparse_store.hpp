@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "driftsieve/large_room.hpp"
 #include "driftsieve/parallel.hpp"
 #include "driftsieve/rows.hpp"
 #include "driftsieve/sparse_feature.hpp"
@@ -34,11 +35,13 @@ class SparseStore {
     std::size_t n_features() const { return slot_of_column_.size(); }
     void grow(std::size_t n_features) { slot_of_column_.resize(n_features, 0); }
 
-    // One row: `count` values and their columns. Runs without branches but for rare events, and
-    // asks for the records it will need next: a record is seldom in the nearest cache.
+    // One row: `count` values and their columns, after which there are `more` columns of rows to
+    // come. Runs without branches but for rare events, and asks for the records it will need next:
+    // a record is seldom in the nearest cache.
     template <class T, class Index>
     void add_row(std::uint32_t cls, double sample_weight, double time, const Fading& fading,
-                 const T* values, const Index* columns, std::size_t count, unsigned n_threads) {
+                 const T* values, const Index* columns, std::size_t count, std::size_t more,
+                 unsigned n_threads) {
         advance(fading.epoch_of(time), n_threads);
         const double weight = sample_weight * fading.weight(time, ledger_.epoch);
         admit_classes(cls + 1);
@@ -51,10 +54,12 @@ class SparseStore {
         const std::size_t stride = stride_;
         const double epoch = epoch_;
         const std::size_t of_class = kClasses + 2 * cls;
-        const std::size_t last = count == 0 ? 0 : count - 1;
+        const std::size_t known = count + more;
         for (std::size_t k = 0; k < count; ++k) {
-            __builtin_prefetch(slots + columns[std::min(k + 2 * kAhead, last)]);
-            __builtin_prefetch(records + slots[columns[std::min(k + kAhead, last)]] * stride);
+            if (k + 2 * kAhead < known) [[likely]] {
+                __builtin_prefetch(slots + columns[k + 2 * kAhead]);
+                __builtin_prefetch(records + slots[columns[k + kAhead]] * stride - stride);
+            }
             const auto column = static_cast<std::size_t>(columns[k]);
             const double value = static_cast<double>(values[k]);
             if (value == 0.0) [[unlikely]]
@@ -176,16 +181,11 @@ class SparseStore {
     }
 
     // The log as reading wants it. Made once a freeze: reading never changes the store.
-    std::vector<LoggedValue> sorted_log() const {
-        std::vector<LoggedValue> sorted(log().begin(), log().end());
-        std::vector<LoggedValue> scratch;
-        sort_by_slot(sorted, scratch);
-        return sorted;
-    }
+    SortedLog sorted_log() const { return {log(), n_slots()}; }
 
     // Features [lo, hi), zeros included: visit(j, column) for each.
     template <class Visit>
-    void read(std::size_t lo, std::size_t hi, const Ledger& now, std::span<const LoggedValue> log,
+    void read(std::size_t lo, std::size_t hi, const Ledger& now, const SortedLog& log,
               const Visit& visit) const {
         Column column;
         Scratch scratch;
@@ -252,7 +252,7 @@ class SparseStore {
 
   private:
     static constexpr std::size_t kLogSize = std::size_t{1} << 17;
-    static constexpr std::size_t kAhead = 8;
+    static constexpr std::size_t kAhead = 16;
 
     // A record is what the row loop needs of a feature, side by side and all doubles: its atom (0:
     // none yet), the epoch of its weights, its position in rests_ plus 1 (0: the atom is all there
@@ -267,7 +267,7 @@ class SparseStore {
     std::vector<std::uint32_t> slot_of_column_;  // plus 1; 0: never seen
     std::vector<std::size_t> column_of_slot_;
     std::size_t stride_ = kClasses;  // of records_: room for as many classes as there may be
-    std::vector<double> records_;
+    LargeRoom<double> records_;
     std::vector<SparseFeature> rests_;
     std::vector<LoggedValue> log_;  // up to log_end_; the rest is room
     std::size_t log_end_ = 0;
@@ -296,8 +296,10 @@ class SparseStore {
     void admit_classes(std::size_t n_classes) {
         if (n_classes > ledger_.totals.size()) ledger_.totals.resize(n_classes);
         if (kClasses + 2 * n_classes <= stride_) return;
-        const std::size_t wider = kClasses + 2 * std::max<std::size_t>(2, std::bit_ceil(n_classes));
-        std::vector<double> records(n_slots() * wider, 0.0);
+        // whole cache lines, so that a record is never in two that it could have in one
+        const std::size_t wider =
+            (kClasses + 2 * std::max<std::size_t>(2, std::bit_ceil(n_classes)) + 7) / 8 * 8;
+        LargeRoom<double> records(n_slots() * wider, 0.0);
         for (std::size_t slot = 0; slot < n_slots(); ++slot)
             std::copy_n(records_.begin() + static_cast<std::ptrdiff_t>(slot * stride_), stride_,
                         records.begin() + static_cast<std::ptrdiff_t>(slot * wider));
@@ -386,17 +388,8 @@ class SparseStore {
         log_end_ = 0;
     }
 
-    static std::span<const LoggedValue> logged_of(std::uint32_t slot,
-                                                  std::span<const LoggedValue> log) {
-        // not std::ranges: the clang of Debian 12 cannot compile those of its libstdc++
-        const auto [first, last] = std::equal_range(
-            log.begin(), log.end(), LoggedValue{slot, 0, 0.0, 0.0},
-            [](const LoggedValue& a, const LoggedValue& b) { return a.slot < b.slot; });
-        return {first, last};
-    }
-
     // One feature, its zeros included.
-    void read(std::size_t j, const Ledger& now, std::span<const LoggedValue> log, Column& column,
+    void read(std::size_t j, const Ledger& now, const SortedLog& log, Column& column,
               Scratch& scratch) const {
         const std::size_t n_classes = now.totals.size();
         column.reset(n_classes);
@@ -412,7 +405,7 @@ class SparseStore {
                 column.load(rest.state, factor);
                 SparseFeature::add(rest.pending, factor, config_, column, rows);
             }
-            SparseFeature::add(logged_of(slot, log), 1.0, config_, column, rows);
+            SparseFeature::add(log.of(slot), 1.0, config_, column, rows);
             const double factor = factor_of(record);
             for (std::uint32_t c = 0; c < std::min(n_classes, room_for_classes()); ++c)
                 add_value(column, c, record[kAtom], record[kClasses + 2 * c + kWeight] * factor,

@@ -151,12 +151,26 @@ struct Weighed {
     std::uint32_t cls;
 };
 
+// Stable: then the sums of equal values do not depend on how the library sorts. Most sparse features
+// have two or three rows to sort, for which the library would allocate.
+inline void sort_by_value(std::span<Weighed> rows) {
+    if (rows.size() > 16) {
+        std::stable_sort(rows.begin(), rows.end(),
+                         [](const Weighed& a, const Weighed& b) { return a.value < b.value; });
+        return;
+    }
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        const Weighed row = rows[i];
+        std::size_t at = i;
+        for (; at > 0 && row.value < rows[at - 1].value; --at) rows[at] = rows[at - 1];
+        rows[at] = row;
+    }
+}
+
 // The rows as exact mini-bins, equal values added up; `rows` are left sorted.
 template <class Weight>
 void exact_summary(std::span<Weighed> rows, std::size_t n_classes, SummaryOf<Weight>& out) {
-    // stable: then the sums of equal values do not depend on how the library sorts
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const Weighed& a, const Weighed& b) { return a.value < b.value; });
+    sort_by_value(rows);
     out.reset(rows.size(), n_classes);
     std::fill(out.weights.begin(), out.weights.end(), Weight{0});
     std::size_t size = 0;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace driftsieve {
@@ -37,5 +38,24 @@ inline void sort_by_slot(std::vector<LoggedValue>& log, std::vector<LoggedValue>
         log.swap(scratch);
     }
 }
+
+// The values of a log by slot.
+struct SortedLog {
+    std::vector<LoggedValue> items;
+    std::vector<std::uint32_t> begin;  // where each slot begins, and the end
+
+    SortedLog() = default;
+    SortedLog(std::span<const LoggedValue> log, std::size_t n_slots)
+        : items(log.begin(), log.end()), begin(n_slots + 1, 0) {
+        std::vector<LoggedValue> scratch;
+        sort_by_slot(items, scratch);
+        for (const LoggedValue& item : items) ++begin[item.slot + 1];
+        for (std::size_t slot = 0; slot < n_slots; ++slot) begin[slot + 1] += begin[slot];
+    }
+
+    std::span<const LoggedValue> of(std::size_t slot) const {
+        return {items.data() + begin[slot], items.data() + begin[slot + 1]};
+    }
+};
 
 }  // namespace driftsieve
