@@ -201,7 +201,7 @@ class Bank:
 
     def update_batch(self, batch: Batch) -> Bank:
         """Take in a batch, such as ``as_batches`` gives."""
-        if self.missing == "error":  # the batch may have been made with missing="ignore"
+        if self.missing == "error" and not batch.has_no_nan:
             check_finite(batch.X, batch.feature_names, allow_nan=False)
         with self._alone:
             return self._take(batch)

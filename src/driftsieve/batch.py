@@ -55,6 +55,7 @@ class Batch:
     sample_weight: NDArray[np.float64] | None
     t: NDArray[np.float64] | None
     feature_names: tuple[str, ...] | None
+    has_no_nan: bool = False  # as far as was looked
 
     @property
     def n_rows(self) -> int:
@@ -66,13 +67,13 @@ class Batch:
 
     def part(self, rows: NDArray[np.bool_], n_features: int) -> Batch:
         """These rows, and the first ``n_features`` columns; the same arrays if that is all."""
-        X, y, weight, t, names = (getattr(self, name) for name in self.__slots__)
+        X, y, weight, t, names, has_no_nan = (getattr(self, name) for name in self.__slots__)
         if not rows.all():
             X, y = X[rows], y[rows]
             weight, t = (None if column is None else column[rows] for column in (weight, t))
         if n_features < self.n_features:
             X, names = X[:, :n_features], None if names is None else names[:n_features]
-        return Batch(X, y, weight, t, names)
+        return Batch(X, y, weight, t, names, has_no_nan)
 
     @classmethod
     def of(
@@ -112,7 +113,7 @@ class Batch:
                 )
         if weight is not None:
             _check_weight(weight)
-        return cls(matrix, labels, weight, clock, names)
+        return cls(matrix, labels, weight, clock, names, missing == "error")
 
 
 def _dense(X: Any) -> NDArray[Any]:

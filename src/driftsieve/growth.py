@@ -6,6 +6,8 @@ them against ``nbytes``. They may be a few times too large, never too small.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scipy import sparse
 
 from driftsieve._core import Bank as CoreBank
@@ -17,6 +19,7 @@ _ENTRY = 30  # an Entry, in a vector that may be a quarter too long
 _REST = 2 * 56 + _FEATURE  # a SparseFeature; its vector doubles
 _LOGGED = 2 * 24  # a LoggedValue; its vector doubles
 _LOG = 1 << 17  # values that are logged before features get them
+_LOG_BYTES = 2 * _LOGGED * _LOG // 8  # it grows by an eighth
 _WHOLE = 1 << 30  # rows from which on weights may no longer be small whole numbers
 
 
@@ -37,7 +40,7 @@ class Meter:
         Otherwise ``needed`` tells what it may come to.
         """
         is_dense = not (core.is_sparse or (not core.ticks and sparse.issparse(batch.X)))
-        if is_dense and _most_of_dense(core, batch.n_features, n_classes) <= limit:
+        if is_dense and most_of_dense(core, batch.n_features, n_classes) <= limit:
             self.free, self.used = (batch.n_features, n_classes), float("inf")
             return True
         more = (_more_of_dense if is_dense else _more_of_sparse)(core, batch, n_classes)
@@ -59,15 +62,63 @@ def of_merge(core: CoreBank, other: CoreBank, n_features: int, n_classes: int) -
     return 2 * (core.nbytes + other.nbytes) + n_features * table
 
 
-def _most_of_dense(core: CoreBank, n_features: int, n_classes: int) -> float:
+def most_of_dense(core: CoreBank, n_features: int, n_classes: int) -> float:
     """Rows are summed up in blocks, and the summary of a class has a largest size."""
-    block = _block_rows(core)
+    block = block_rows(core)
     of_feature = _FEATURE + (_CLASS + _ENTRY * _entries(core)) * n_classes + 8 * block
     return n_features * of_feature + 40 * block
 
 
+class SharedMeter:
+    """What banks that see the same rows take together: dense ones, and one for sparse columns.
+
+    ``measure`` walks over their states, at a moment at which no row waits; ``needed`` does not.
+    """
+
+    def __init__(self, dense: Sequence[CoreBank], late: CoreBank | None) -> None:
+        self.dense, self.late = tuple(dense), late
+        self.measure(0)
+
+    def measure(self, n_values: int) -> None:
+        """``n_values`` were given to the sparse columns so far."""
+        self._dense_bytes = [core.nbytes for core in self.dense]
+        self._late_bytes = 0 if self.late is None else self.late.nbytes
+        self._logged = min(_LOG, n_values)
+
+    def needed(
+        self, widths: Sequence[int], n_late: int, n_classes: int, rows: float, values: int
+    ) -> float:
+        """Bytes they may come to with so many columns, classes, and rows and values beyond those
+        that were measured, the memory in which these wait included. Infinitely many rows need no
+        more than the dense banks can ever take.
+        """
+        needed = 0.0
+        for core, nbytes, width in zip(self.dense, self._dense_bytes, widths, strict=True):
+            now = 1.5 * nbytes + _waiting_in_dense(core)
+            if n_classes > core.n_classes:
+                now += _CLASS * n_classes * width
+            most = most_of_dense(core, width, n_classes) + 8 * width * block_rows(core)
+            needed += min(most, now + rows * self.of_row(width))
+        if self.late is None:
+            return needed
+        table = n_late * (8 + 8 * _stride(n_classes) * (n_classes > self.late.n_classes))
+        log = _LOG_BYTES if self._logged or values else 0
+        beside = max(0, self._late_bytes - log)
+        becoming = _of_values(self.late, self._logged, n_late, n_classes)
+        return needed + log + 1.5 * beside + table + becoming + values * of_value(n_classes)
+
+    @staticmethod
+    def of_row(width: int) -> float:
+        return width * (_FEATURE + _ENTRY + 32) + 100
+
+
+def of_value(n_classes: int) -> float:
+    """Bytes of a value in a sparse column that had none, and while it waits."""
+    return 16 * _stride(n_classes) + 16 + _REST + _CLASS + 3 * _LOGGED + _ENTRY + 32
+
+
 def _more_of_dense(core: CoreBank, batch: Batch, n_classes: int) -> float:
-    block = _block_rows(core)
+    block = block_rows(core)
     rows = min(batch.n_rows, block)
     entries = min(batch.n_rows, _entries(core) * n_classes)
     classes = _CLASS * n_classes if n_classes > core.n_classes else 0
@@ -76,7 +127,7 @@ def _more_of_dense(core: CoreBank, batch: Batch, n_classes: int) -> float:
 
 
 def _waiting_in_dense(core: CoreBank) -> float:
-    rows = min(_block_rows(core), core.ticks)
+    rows = min(block_rows(core), core.ticks)
     entries = min(rows, _entries(core) * core.n_classes)
     classes = _CLASS * min(core.n_classes, rows)
     return core.n_features * (8 * rows + _ENTRY * entries + classes) + 40 * rows
@@ -98,8 +149,11 @@ def _more_of_sparse(core: CoreBank, batch: Batch, n_classes: int) -> float:
 def _waiting_in_sparse(core: CoreBank) -> float:
     table = core.n_features * (16 * _stride(core.n_classes) + 16 + _REST)
     values = _LOG if core.ticks else 0
-    log = 2 * _LOGGED * _LOG // 8  # it grows by an eighth
-    return log + min(core.nbytes, table) + _of_values(core, values, core.n_features, core.n_classes)
+    return (
+        _LOG_BYTES
+        + min(core.nbytes, table)
+        + _of_values(core, values, core.n_features, core.n_classes)
+    )
 
 
 def _of_values(core: CoreBank, values: int, width: int, n_classes: int) -> float:
@@ -126,6 +180,6 @@ def _entries(core: CoreBank) -> int:
     return int(20 / core.epsilon) + 4 if core.quantiles else 0
 
 
-def _block_rows(core: CoreBank) -> int:
+def block_rows(core: CoreBank) -> int:
     """Rows that are gathered before they are summed up."""
     return 1024 + int(7 / core.epsilon) if core.quantiles else 256
