@@ -73,16 +73,18 @@ sanitize: .venv/.built  ## Run the C++ tests under ASan with UBSan, and under TS
 # Inputs that libFuzzer finds stay in build/fuzz-corpus; a crash leaves its input in build/.
 FUZZ_SECONDS ?= 600
 FUZZ_STATES := bank screener history checkpoint
-FUZZ_FILES := csv jsonl svmlight parquet gzip
+FUZZ_FILES := csv jsonl svmlight parquet arrow compressed
 
-fuzz: build/fuzz/made .venv/.test  ## Fuzz every reader of bytes and files for FUZZ_SECONDS each
+fuzz: build/fuzz/made .venv/.fuzz  ## Fuzz every reader of bytes and files for FUZZ_SECONDS each
 	@for kind in bank svmlight; do mkdir -p build/fuzz-corpus/$$kind && \
 	  build/fuzz/fuzz_$$kind -rss_limit_mb=2048 -timeout=10 -max_len=4096 -artifact_prefix=build/ \
 	    -max_total_time=$(FUZZ_SECONDS) build/fuzz-corpus/$$kind cpp/fuzz/corpus/$$kind \
 	    2>build/fuzz-$$kind.log || { tail -40 build/fuzz-$$kind.log; exit 1; }; \
 	  grep '^Done' build/fuzz-$$kind.log | sed "s/^/C++ $$kind: /"; done
 	@for kind in $(FUZZ_STATES) $(FUZZ_FILES); do \
-	  $(BIN)/python tests/fuzz/fuzz_python.py $$kind $(FUZZ_SECONDS) || exit 1; done
+	  $(BIN)/python tests/fuzz/fuzz_python.py $$kind -max_total_time=$(FUZZ_SECONDS) \
+	    2>build/fuzz-python-$$kind.log || { tail -40 build/fuzz-python-$$kind.log; exit 1; }; \
+	  grep '^Done' build/fuzz-python-$$kind.log | sed "s/^/Python $$kind: /"; done
 
 fuzz-smoke:  ## Fuzz every reader for a few seconds, a minute in all
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5

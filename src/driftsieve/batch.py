@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from driftsieve._core import find_bad_value
+from driftsieve.labels import integers
 
 Missing = Literal["error", "ignore"]
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
@@ -271,6 +272,11 @@ def _labels_of_objects(values: list[Any]) -> NDArray[Any]:
     types = set(map(type, values))
     if all(issubclass(kind, str) for kind in types):
         return np.asarray(values, dtype=np.str_)
+    if types == {int, float}:  # numpy would round the integers that floats cannot hold
+        values = [int(v) if v == v // 1 and abs(v) < 2**63 else v for v in values]
+        types = set(map(type, values))
+    if types == {int}:
+        return integers(values)
     numbers = (bool, int, float, np.bool_, np.integer, np.floating)
     if all(issubclass(kind, numbers) for kind in types):
         return np.asarray(values)

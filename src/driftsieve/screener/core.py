@@ -416,8 +416,8 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
             if declared is not None:
                 declared = np.unique(declared)
                 _check_declared(bank.classes, declared)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"These bytes are malformed: {error}") from error
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise codec.malformed(error) from error
         return screener._hold(bank, declared)
 
 
