@@ -65,10 +65,8 @@ cpp-test: .venv/.built  ## Build and run the C++ tests
 	@cmake --build build/cpp
 	@build/cpp/driftsieve_tests
 
-sanitize: .venv/.built  ## Run the C++ tests under ASan with UBSan, and under TSan
-	@for s in address,undefined thread; do \
-	  cmake -S . -B build/san-$$s -G Ninja -DDRIFTSIEVE_TESTS=ON -DDRIFTSIEVE_SANITIZE=$$s >/dev/null && \
-	  cmake --build build/san-$$s && build/san-$$s/driftsieve_tests || exit 1; done
+sanitize: .venv/.test  ## Run the C++ tests and the laws under ASan with UBSan, and under TSan
+	@tests/sanitize.sh
 
 # Inputs that libFuzzer finds stay in build/fuzz-corpus; a crash leaves its input in build/.
 FUZZ_SECONDS ?= 600

@@ -50,9 +50,10 @@ def unpack(data: bytes, kind: str) -> tuple[dict[str, Any], bytes]:
         raise ValueError(f"These bytes are not a Driftsieve {kind}: they do not begin as one does.")
     _, version, checksum, length = _FIXED.unpack_from(data)
     if version != VERSION:
+        advice = "upgrade driftsieve" if version > VERSION else "it was never released"
         raise ValueError(
             f"These bytes are a Driftsieve state of version {version}, and this release reads "
-            f"version {VERSION}: upgrade driftsieve."
+            f"version {VERSION}: {advice}."
         )
     if zlib.crc32(data[16:]) != checksum:
         raise ValueError("These bytes are truncated or corrupted: their checksum does not match.")

@@ -36,7 +36,8 @@ class Snapshot:
     class_weight: Floats
     """(C,) N_c, the weight of each class."""
     class_n_eff: Floats
-    """(C,) effective number of rows of each class, (sum w)**2 / sum w**2."""
+    """(C,) effective number of rows of each class, (sum w)**2 / sum w**2; 0 for a class silent for
+    more than 530 half-lives, whose squared weights are below the range of double."""
     n_eff: float
     """The same over all rows."""
     n_features: int

@@ -1,7 +1,7 @@
 """Fuzz one kind of input, guided by coverage: python fuzz_python.py KIND [libFuzzer's options].
 
 Inputs that reached something new stay in build/fuzz-corpus/python-KIND. One that is neither refused
-in words nor works, or takes more than 10 seconds or the memory it is given, is left in build/.
+in words nor works, or takes more than 25 seconds or the memory it is given, is left in build/.
 """
 
 import gc
@@ -46,7 +46,7 @@ if __name__ == "__main__":
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, taken + ROOM))
     longest = 4096 if kind in STATES else 512 if kind in TEXT else 2048
-    limits = [f"-max_len={longest}", "-len_control=100", "-timeout=10", "-rss_limit_mb=700"]
+    limits = [f"-max_len={longest}", "-len_control=100", "-timeout=25", "-rss_limit_mb=700"]
     files = ["-artifact_prefix=build/", f"-dict={words}", str(corpus)]
     command = [sys.argv[0], *limits, *options, *files]
     with_json = kind in STATES or kind == "jsonl"
