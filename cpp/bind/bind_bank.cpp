@@ -92,9 +92,9 @@ void update_csr(SharedBank& shared, const Vector<T>& data, const Vector<Index>& 
 
 using MaybeArray = std::optional<Doubles>;
 using FrozenArrays =
-    std::tuple<MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray>;
+    std::tuple<MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray>;
 
-// weight, mean, variance, bins, edges, rank_error: None for what the bank does not keep
+// weight, mean, variance, bins, edges, hidden, rank_error: None for what the bank does not keep
 FrozenArrays freeze(SharedBank& shared, std::size_t begin, std::size_t n_features,
                     std::size_t n_bins, const Vector<std::uint32_t>& class_place,
                     unsigned n_threads) {
@@ -116,6 +116,7 @@ FrozenArrays freeze(SharedBank& shared, std::size_t begin, std::size_t n_feature
         make(config.moments, out.variance, {n_classes, n_features}),
         make(config.quantiles, out.bins, {n_features, n_bins, n_classes}),
         make(config.quantiles, out.edges, {n_features, n_bins - 1}),
+        make(config.quantiles, out.hidden, {n_features, n_bins - 1, n_classes}),
         make(config.quantiles, out.rank_error, {n_features}),
     };
     shared.use([&](const Bank& bank) { bank.freeze(begin, out, n_threads); });

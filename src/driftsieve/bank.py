@@ -351,7 +351,7 @@ class Bank:
         classes, place = self._labels.sorted()
         totals = np.array(self._core.totals(), dtype=np.float64).reshape(-1, 3)[np.argsort(place)]
         class_weight, squared = totals[:, 0].copy(), totals[:, 1]
-        weight, mean, var, bin_weights, edges, rank_error = self._core.freeze(
+        weight, mean, var, bin_weights, edges, hidden, rank_error = self._core.freeze(
             begin, p, n_bins, place, self._threads
         )
         return Snapshot(
@@ -369,6 +369,7 @@ class Bank:
             var=var,
             bin_weights=bin_weights,
             edges=edges,
+            hidden=hidden,
             rank_error=rank_error,
         )
 

@@ -56,6 +56,9 @@ class Snapshot:
     """(p, K - 1), ascending; see EDGE_TOLERANCE."""
     rank_error: Floats | None
     """(p,) in units of weight: no true cumulative weight differs by more from the one used."""
+    hidden: Floats | None = None
+    """(p, K - 1, C) weight of each class that may lie at or below each edge beyond what the bins
+    count there: the true cumulative weight is between theirs and that much more. None: 0."""
 
     def __post_init__(self) -> None:
         n_classes, p = len(self.classes), self.n_features
@@ -69,7 +72,11 @@ class Snapshot:
         }
         if self.edges is not None:
             n_bins = self.edges.shape[1] + 1
-            shapes |= {"edges": (p, n_bins - 1), "bin_weights": (p, n_bins, n_classes)}
+            shapes |= {
+                "edges": (p, n_bins - 1),
+                "hidden": (p, n_bins - 1, n_classes),
+                "bin_weights": (p, n_bins, n_classes),
+            }
         for name, shape in shapes.items():
             found = getattr(self, name)
             if found is not None and found.shape != shape:
@@ -112,6 +119,7 @@ class Snapshot:
             var=None if self.var is None else self.var[:, start:stop],
             bin_weights=cut(self.bin_weights),
             edges=cut(self.edges),
+            hidden=cut(self.hidden),
             rank_error=cut(self.rank_error),
         )
 
@@ -157,5 +165,6 @@ class Snapshot:
             var=join("var", 1),
             bin_weights=join("bin_weights", 0),
             edges=join("edges", 0),
+            hidden=join("hidden", 0),
             rank_error=join("rank_error", 0),
         )

@@ -13,6 +13,7 @@
 
 #include "driftsieve/bin_cutter.hpp"
 #include "driftsieve/dense_store.hpp"
+#include "driftsieve/hidden_weight.hpp"
 #include "driftsieve/sparse_store.hpp"
 
 namespace driftsieve {
@@ -29,6 +30,7 @@ struct SnapshotArrays {
     double* variance = nullptr;    // C x p
     double* bins = nullptr;        // p x K x C
     double* edges = nullptr;       // p x (K - 1)
+    double* hidden = nullptr;      // p x (K - 1) x C
     double* rank_error = nullptr;  // p
 };
 
@@ -363,6 +365,8 @@ class Bank {
         if (out.bins == nullptr) return;
         cutter.cut(column, {out.class_place, out.n_bins, unit, out.edges + i * (out.n_bins - 1),
                             out.bins + i * out.n_bins * n_classes_});
+        write_hidden(column, {out.edges + i * (out.n_bins - 1), out.n_bins - 1}, out.class_place,
+                     unit, out.hidden + i * (out.n_bins - 1) * n_classes_);
         out.rank_error[i] = column.rank_error() * unit;
     }
 };
