@@ -15,6 +15,7 @@ from driftsieve.batch import Missing
 from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
 from driftsieve.river.dict_bank import DictBank
 from driftsieve.scores import SCORES, rank
+from driftsieve.screener.checks import check_choices
 from driftsieve.screener.reading import selection
 from driftsieve.screener.rules import RULES, RuleName, check_bins, check_rule
 
@@ -93,10 +94,7 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         max_bytes: float | None = None,
         on_limit: OnLimit = "error",
     ) -> None:
-        for name, value, choices in (("score", score, SCORES), ("rule", rule, RULES)):
-            if value not in choices:
-                expected = ", ".join(map(repr, choices))
-                raise ValueError(f"{name} must be one of {expected}, got {value!r}.")
+        check_choices(score=(score, SCORES), rule=(rule, RULES))
         check_rule(rule, k, score)
         check_bins(n_bins)
         if every < 1:
