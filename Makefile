@@ -13,7 +13,7 @@ CPP := $(wildcard cpp/bind/*.[ch]pp cpp/include/driftsieve/*.hpp)
 CPP_TESTS := $(wildcard cpp/tests/*.[ch]pp cpp/fuzz/*.[ch]pp benchmarks/*.cpp)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test cpp-test sanitize fuzz fuzz-smoke pinned soak stub lint format bench docs dist clean
+.PHONY: help venv build demo test cpp-test sanitize fuzz fuzz-smoke pinned soak stub lint format bench docs dist dist-check audit clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,7 +44,8 @@ test: .venv/.test .venv/.browser cpp-test  ## Run the Python and the C++ tests
 	  { echo "Driftsieve needs the headers of Python; install python3-dev, or name another PYTHON." >&2; exit 1; }
 	@echo "Making the virtual environment .venv"
 	@$(PYTHON) -m venv .venv
-	@$(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4'
+	@$(if $(PINNED),$(PIP) --require-hashes --no-deps -r requirements/ci.txt,\
+	  $(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4')
 	@touch $@
 
 # scikit-build-core knows whether the cmake and ninja on PATH will do, and names those of PyPI if not.
@@ -65,24 +66,24 @@ cpp-test: .venv/.built  ## Build and run the C++ tests
 	@cmake --build build/cpp
 	@build/cpp/driftsieve_tests
 
-sanitize: .venv/.built  ## Run the C++ tests under ASan with UBSan, and under TSan
-	@for s in address,undefined thread; do \
-	  cmake -S . -B build/san-$$s -G Ninja -DDRIFTSIEVE_TESTS=ON -DDRIFTSIEVE_SANITIZE=$$s >/dev/null && \
-	  cmake --build build/san-$$s && build/san-$$s/driftsieve_tests || exit 1; done
+sanitize: .venv/.test  ## Run the C++ tests and the laws under ASan with UBSan, and under TSan
+	@tests/sanitize.sh
 
 # Inputs that libFuzzer finds stay in build/fuzz-corpus; a crash leaves its input in build/.
 FUZZ_SECONDS ?= 600
 FUZZ_STATES := bank screener history checkpoint
-FUZZ_FILES := csv jsonl svmlight parquet gzip
+FUZZ_FILES := csv jsonl svmlight parquet arrow compressed
 
-fuzz: build/fuzz/made .venv/.test  ## Fuzz every reader of bytes and files for FUZZ_SECONDS each
+fuzz: build/fuzz/made .venv/.fuzz  ## Fuzz every reader of bytes and files for FUZZ_SECONDS each
 	@for kind in bank svmlight; do mkdir -p build/fuzz-corpus/$$kind && \
 	  build/fuzz/fuzz_$$kind -rss_limit_mb=2048 -timeout=10 -max_len=4096 -artifact_prefix=build/ \
 	    -max_total_time=$(FUZZ_SECONDS) build/fuzz-corpus/$$kind cpp/fuzz/corpus/$$kind \
 	    2>build/fuzz-$$kind.log || { tail -40 build/fuzz-$$kind.log; exit 1; }; \
 	  grep '^Done' build/fuzz-$$kind.log | sed "s/^/C++ $$kind: /"; done
 	@for kind in $(FUZZ_STATES) $(FUZZ_FILES); do \
-	  $(BIN)/python tests/fuzz/fuzz_python.py $$kind $(FUZZ_SECONDS) || exit 1; done
+	  $(BIN)/python tests/fuzz/fuzz_python.py $$kind -max_total_time=$(FUZZ_SECONDS) \
+	    2>build/fuzz-python-$$kind.log || { tail -40 build/fuzz-python-$$kind.log; exit 1; }; \
+	  grep '^Done' build/fuzz-python-$$kind.log | sed "s/^/Python $$kind: /"; done
 
 fuzz-smoke:  ## Fuzz every reader for a few seconds, a minute in all
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5
@@ -94,7 +95,8 @@ build/fuzz/made: .venv/.built $(CPP) $(wildcard cpp/fuzz/*.[ch]pp)
 	@cmake --build build/fuzz
 	@touch $@
 
-pinned: .venv/.made  ## Install the tools of tests and lint at pinned versions, checked by hash
+pinned:  ## Install all tools at pinned versions, checked by hash, as CI does; for Python 3.11
+	@$(MAKE) --no-print-directory venv PINNED=1
 	@$(PIP) --require-hashes --no-deps -r requirements/ci.txt
 
 soak: .venv/.built  ## Live through 10^8 faded rows and hold the scores against the offline ones
@@ -139,6 +141,13 @@ docs: .venv/.docs  ## Build the documentation as a site, in site/
 dist: .venv/.dist  ## Build the source distribution and the wheel, in dist/
 	@rm -rf dist
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --no-isolation
+
+PYTHONS ?= python3.11 python3.12 python3.13
+dist-check: .venv/.dist  ## Build both twice and compare, and try the wheel in bare PYTHONS
+	@tests/dist_check.sh $(PYTHONS)
+
+audit: .venv/.audit  ## Ask PyPI for known vulnerabilities of everything that is pinned
+	@$(BIN)/pip-audit --strict --disable-pip --progress-spinner off -r requirements/ci.txt
 
 clean:  ## Remove everything that was made here
 	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

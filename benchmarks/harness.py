@@ -13,8 +13,29 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class Cost:
+    """Seconds, by the clock on the wall and of the processor."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def now(cls) -> Cost:
+        return cls(time.perf_counter(), time.process_time())
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.wall + other.wall, self.cpu + other.cpu)
+
+    def __sub__(self, other: Cost) -> Cost:
+        return Cost(self.wall - other.wall, self.cpu - other.cpu)
+
+
+@dataclass(frozen=True)
 class Task:
-    """Something to time, and how many values (or features, or bytes) it works on."""
+    """Something to time, and how many values (or features, or bytes) it works on.
+
+    `run` may give the `Cost` of a part of what it does, which then counts.
+    """
 
     run: Callable[..., Any]
     count: float
@@ -75,31 +96,27 @@ class Work:
     facts: Callable[[], list[Row]] = field(default=list)  # what is found without a clock
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Seconds for each of `count`: the median over the rounds."""
-
-    wall: float
-    cpu: float
-
-
 def interleave(tasks: Mapping[str, Task], rounds: int) -> dict[str, Cost]:
-    """Every task once a round, beginning with another one each time."""
+    """Seconds for each of `count`: the median over the rounds.
+
+    Every task runs once a round, beginning with another one each time.
+    """
     names = list(tasks)
     given = {name: (task.prepare(),) if task.prepare else () for name, task in tasks.items()}
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    taken: dict[str, list[Cost]] = {name: [] for name in names}
     for turn in range(rounds):
         shift = turn % max(1, len(names))
         for name in names[shift:] + names[:shift]:
             gc.collect()
-            wall, cpu = time.perf_counter(), time.process_time()
+            begin = Cost.now()
             result = tasks[name].run(*given[name])
-            taken[name].append((time.perf_counter() - wall, time.process_time() - cpu))
+            whole = Cost.now() - begin
+            taken[name].append(result if isinstance(result, Cost) else whole)
             del result  # freeing it is not part of the work
     return {
         name: Cost(
-            statistics.median(wall for wall, _ in times) / tasks[name].count,
-            statistics.median(cpu for _, cpu in times) / tasks[name].count,
+            statistics.median(cost.wall for cost in times) / tasks[name].count,
+            statistics.median(cost.cpu for cost in times) / tasks[name].count,
         )
         for name, times in taken.items()
     }

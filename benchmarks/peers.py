@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -110,13 +109,11 @@ def welford_rows(X: Floats, y: Labels) -> Any:
     return mean, m2
 
 
-def river_rows(rows: list[dict[Hashable, float]], y: Labels) -> Any:
+def select_k_best() -> Any:
+    """The one of river, with the similarity it is used with most."""
     from river import feature_selection, stats
 
-    model = feature_selection.SelectKBest(similarity=stats.PearsonCorr(), k=10)
-    for row, c in zip(rows, y.tolist(), strict=True):
-        model.learn_one(row, c)
-    return model
+    return feature_selection.SelectKBest(similarity=stats.PearsonCorr(), k=10)
 
 
 def xgboost_bins(X: Any, y: Labels) -> Any:

@@ -39,6 +39,7 @@ BAD_ROWS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "weights": ({"X": X, "y": Y, "sample_weight": [1, 1]}, ValueError, "weight"),
     "unused times": ({"X": X, "y": Y, "t": [1, 2, 3, 4]}, ValueError, 'clock="time"'),
     "other labels": ({"X": X, "y": ["a", "b", "a", "b"]}, ValueError, "integers so far"),
+    "labels of two types": ({"X": X, "y": [0, 1, 2**63 + 5, -1]}, ValueError, "from -1 to 92233"),
 }
 
 
@@ -51,6 +52,40 @@ def test_bad_rows_change_nothing(case: str, form: Callable[..., Any]) -> None:
     with pytest.raises(error, match=message):
         bank.update(**{**arguments, "X": form(arguments["X"])})
     assert bank.to_bytes() == before
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_labels_that_no_type_of_integers_holds_are_refused(form: Callable[..., Any]) -> None:
+    bank = ds.Bank().update(form(X), np.array([0, 1, 0, 2**63 + 5], dtype=np.uint64))
+    assert bank.classes.tolist() == [0, 1, 2**63 + 5]
+    before = bank.to_bytes()
+    other = ds.Bank().update(form(X), [0, -1, 0, 1])
+    for take in (lambda: bank.update(form(X), [-1, 0, 0, 1]), lambda: bank.merge(other)):
+        with pytest.raises(ValueError, match=f"all labels from -1 to {2**63 + 5}: number"):
+            take()
+        assert bank.to_bytes() == before
+    assert ds.Bank.from_bytes(before).classes.tolist() == [0, 1, 2**63 + 5]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("known", [0, 4])
+def test_text_that_is_not_unicode_is_refused_before_it_is_taken_in(form: Any, known: int) -> None:
+    """No state could hold half of a surrogate pair."""
+    bank = ds.Bank().update(form(X[:known]), list("abab")[:known])
+    before = bank.to_bytes()
+    with pytest.raises(ValueError, match=r"Labels must be valid Unicode, got 'half \\ud800'"):
+        bank.update(form(X), ["a", "half \ud800", "a", "b"])
+    batch = Batch.of(form(X), list("abab"), feature_names=["p", "q", "\udcff"])
+    with pytest.raises(ValueError, match=r"Feature names must be valid Unicode, got '\\udcff'"):
+        bank.update_batch(batch)
+    assert bank.to_bytes() == before
+
+
+def test_epsilon_is_at_least_what_bytes_may_hold() -> None:
+    with pytest.raises(ValueError, match="at least 1e-8, got 9e-09"):
+        ds.Bank(9e-9)
+    stored = ds.Bank(1e-8).update(X, Y).to_bytes()
+    assert ds.Bank.from_bytes(stored).epsilon == 1e-8
 
 
 @pytest.mark.parametrize("bad", [np.array([[object()] * 3] * 4), np.array([["a"] * 3] * 4)])

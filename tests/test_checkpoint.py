@@ -31,6 +31,12 @@ def checkpoint() -> Checkpoint:
     return Checkpoint(bank, place, history)
 
 
+def test_file_names_that_are_no_text_come_back(checkpoint: Checkpoint) -> None:
+    place = Place(500, 1, ("caf\udce9 ü.csv, line 3: no",), None, SETTINGS)
+    again = Checkpoint.from_bytes(Checkpoint(checkpoint.bank, place).to_bytes())
+    assert again.place == place
+
+
 def test_all_of_it_comes_back(checkpoint: Checkpoint, tmp_path: Path) -> None:
     checkpoint.save(tmp_path / "bank.dsv")
     again = Checkpoint.load(tmp_path / "bank.dsv")

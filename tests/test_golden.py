@@ -1,8 +1,9 @@
-"""Banks that earlier versions stored are read and scored for ever."""
+"""States that earlier versions stored are read and scored for ever."""
 
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,22 +11,31 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import driftsieve as ds
+from driftsieve.checkpoint import Checkpoint
+from driftsieve.codec import VERSION
 from exact_ranks import rank_errors
 from golden import make
 
 
-def golden(name: str) -> ds.Bank:
-    return ds.Bank.from_bytes(make.FOLDER.joinpath(name).read_bytes())
+def every(name: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("path", make.versions(name), ids=lambda path: path.stem)
 
 
-@pytest.mark.parametrize("name", make.BANKS)
-def test_a_stored_bank_is_read_and_stored_again_bit_for_bit(name: str) -> None:
-    data = make.FOLDER.joinpath(name).read_bytes()
-    assert ds.Bank.from_bytes(data).to_bytes() == data
+def test_every_state_of_this_version_has_a_golden_file() -> None:
+    names = {path.stem for path in make.FOLDER.glob("*.dsv")}
+    assert {f"v{VERSION}_{name}" for name in make.MAKERS} <= names
 
 
-def test_the_dense_bank() -> None:
-    bank = golden("bank_v2_dense.dsv")
+@pytest.mark.parametrize("name", make.MAKERS)
+def test_a_golden_file_is_stored_again_bit_for_bit(name: str) -> None:
+    data = make.FOLDER.joinpath(f"v{VERSION}_{name}.dsv").read_bytes()
+    kind = type(make.MAKERS[name]())
+    assert kind.from_bytes(data).to_bytes() == data
+
+
+@every("bank_dense")
+def test_the_dense_bank(path: Path) -> None:
+    bank = ds.Bank.from_bytes(path.read_bytes())
     X, y, weight, _ = make.rows(3400)
     X[::13, 1] = np.nan
     weight[:3300] = 1.0
@@ -40,8 +50,9 @@ def test_the_dense_bank() -> None:
         errors.check(0.05)
 
 
-def test_the_faded_sparse_bank() -> None:
-    bank = golden("bank_v2_sparse.dsv")
+@every("bank_sparse")
+def test_the_faded_sparse_bank(path: Path) -> None:
+    bank = ds.Bank.from_bytes(path.read_bytes())
     X, y, weight, t = make.rows()
     weight *= ds.offline.clock_weights(t, clock="time", half_life=400.0)
     exact = ds.offline.snapshot(sparse.csr_array(X), y, sample_weight=weight)
@@ -57,8 +68,9 @@ def test_the_faded_sparse_bank() -> None:
         errors.check(0.05)
 
 
-def test_the_bank_of_many_classes() -> None:
-    bank = golden("bank_v2_classes.dsv")
+@every("bank_classes")
+def test_the_bank_of_many_classes(path: Path) -> None:
+    bank = ds.Bank.from_bytes(path.read_bytes())
     X, y = make.class_rows()
     exact = ds.offline.snapshot(X, y)
     found = bank.freeze()
@@ -70,7 +82,41 @@ def test_the_bank_of_many_classes() -> None:
 
 
 def test_version_1_which_was_never_released_is_refused_by_name() -> None:
-    data = bytearray(make.FOLDER.joinpath("bank_v2_dense.dsv").read_bytes())
+    data = bytearray(make.versions("bank_dense")[-1].read_bytes())
     data[8:12] = struct.pack("<I", 1)
     with pytest.raises(ValueError, match=r"state of version 1, .*: make the state anew"):
         ds.Bank.from_bytes(bytes(data))
+
+
+@every("screener")
+def test_the_screener(path: Path) -> None:
+    screener = ds.FeatureScreener.from_bytes(path.read_bytes())
+    X, y, weight, _ = (part[:2200] for part in make.rows())
+    weight = weight * ds.offline.clock_weights(np.arange(2200.0), clock="time", half_life=700.0)
+    exact = ds.offline.snapshot(X, y, sample_weight=weight)
+    assert_allclose(screener.scores_, ds.scores.fisher_score(exact), rtol=1e-9)
+    assert screener.classes_.tolist() == ["eggs", "ham", "spam", "tofu"]
+    assert screener.get_support().sum() == 2
+    assert (screener.transform(X)[:, ~screener.get_support()] == 0).all()
+    assert (screener.k, screener.half_life, screener.output) == (2, 700.0, "mask")
+
+
+@every("checkpoint")
+def test_the_checkpoint(path: Path) -> None:
+    checkpoint = Checkpoint.from_bytes(path.read_bytes())
+    X, y, _, _ = make.rows()
+    exact = ds.scores.t_score(ds.offline.snapshot(X, y))
+    assert_allclose(ds.scores.t_score(checkpoint.bank.freeze()), exact, rtol=1e-9)
+    assert checkpoint.place == make.checkpoint().place
+    history = checkpoint.history
+    assert history is not None
+    assert history.positions.tolist() == [1000.0, 2000.0, 3000.0]
+    assert_allclose(history.scores[-1], exact[history.features], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", make.MAKERS)
+def test_a_newer_version_is_refused_by_its_number(name: str) -> None:
+    data = bytearray(make.versions(name)[-1].read_bytes())
+    data[8] = VERSION + 1
+    with pytest.raises(ValueError, match=f"version {VERSION + 1}.* upgrade driftsieve"):
+        type(make.MAKERS[name]()).from_bytes(bytes(data))

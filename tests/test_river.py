@@ -14,6 +14,7 @@ import pytest
 from river import checks, compose, linear_model, stream
 
 from driftsieve import offline
+from driftsieve.limits import LimitError
 from driftsieve.river import FeatureScreener, dict_bank
 from driftsieve.scores import SCORES
 
@@ -102,7 +103,7 @@ def test_scores_are_those_of_the_definition(absent, score, half_life):
 @pytest.mark.parametrize("absent", ["zero", "missing"])
 @pytest.mark.parametrize("half_life", [None, 50])
 def test_many_rows_are_learned_as_one_by_one(absent, half_life, monkeypatch):
-    monkeypatch.setattr(dict_bank, "_MOST_ROWS", 19)
+    monkeypatch.setattr(dict_bank, "_MOST_CELLS", 200)  # a few rows wait at a time
     rng = np.random.default_rng(1)
     one, many, read = (FeatureScreener(absent=absent, half_life=half_life) for _ in range(3))
     for columns in ("ba", "ba", "bcda", "ed", "a", "abcdefg"):
@@ -139,6 +140,7 @@ def test_batch_clock_ticks_once_a_call():
     np.testing.assert_allclose(list(screener.scores.values()), expected, rtol=1e-9)
     for x, y in zip(rows, labels, strict=True):
         screener.learn_one(x, y)
+    screener._bank.flush()
     assert screener._bank._banks[0].now == 61
 
 
@@ -193,6 +195,49 @@ def test_many_keys_that_repeat_in_changing_order():
     np.testing.assert_allclose(
         list(screener.scores.values()), offline.scores(X, labels, "t"), rtol=1e-9
     )
+
+
+def test_keys_that_are_made_anew_for_every_row():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(50, 300))
+    labels = [i % 2 for i in range(50)]
+    expected = offline.scores(X, labels, "t")
+    makers = [str, lambda j: j - 150, lambda j: 2**70 + j, lambda j: (j,), lambda j: f"ж{j}"]
+    for make in makers:
+        rows = [{make(j): value for j, value in enumerate(row)} for row in X.tolist()]
+        screener = learned(rows, labels, score="t")
+        found = [screener.scores[make(j)] for j in range(300)]
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_dictionaries_of_objects_share_their_keys_and_are_read_alike():
+    class Thing:
+        def __init__(self, a, b):
+            self.a, self.b = a, b
+
+    rows = [Thing(float(i % 5), float(i % 3)) for i in range(40)]
+    screener = learned([vars(row) for row in rows], [0, 1] * 20)
+    plain = learned([dict(vars(row)) for row in rows], [0, 1] * 20)
+    assert states(screener) == states(plain)
+
+
+def test_a_row_that_changes_while_it_is_read():
+    class Sly:
+        def __init__(self, row):
+            self.row = row
+
+        def __float__(self):
+            for i in range(1000):
+                self.row[f"more{i}"] = 0.0
+            return 1.0
+
+    screener = learned([{"a": 0.0, "b": 1.0, "c": 2.0}] * 4, [0, 1] * 2)
+    before = states(screener)
+    row = {"a": 1.0}
+    row |= {"b": Sly(row), "c": 3.0}
+    with pytest.raises(RuntimeError, match="x was changed while it was read"):
+        screener.learn_one(row, 0)
+    assert states(screener) == before
 
 
 @pytest.mark.parametrize(
@@ -275,6 +320,7 @@ def test_a_late_feature_that_met_one_class_is_the_worst():
         ({"a": 1.0}, [1], {}, TypeError, "unhashable"),
         ({"new": 1.0}, 0, {"w": -1.0}, ValueError, r"w must be finite and not negative, got -1.0"),
         ({"a": 1.0}, 0, {"w": np.nan}, ValueError, "w must be finite and not negative, got nan"),
+        ({"a": 1.0}, 0, {"w": 1e200}, ValueError, "w must be at most 1e140"),
         ({"a": 1.0}, 0, {"t": 3.0}, ValueError, 't is used with clock="time" only'),
     ],
 )
@@ -308,6 +354,13 @@ def test_times_are_checked():
     for t in (None, np.inf):
         with pytest.raises(ValueError, match=r"pass t|t must be finite, got inf"):
             screener.learn_one({"a": 1.0}, 0, t=t)
+    fading = FeatureScreener(clock="time", half_life=1e-300)
+    fading.learn_one({"a": 1.0}, 0, t=0.0)
+    with pytest.raises(ValueError, match="half-lives away from 0"):
+        fading.learn_one({"a": 1.0}, 1, t=1e9)
+    with pytest.raises(ValueError, match="half-lives away from 0"):
+        fading.learn_many(pd.DataFrame({"b": [1.0]}), ["new"], t=[1e9])
+    assert fading.ranking == {"a": 1}
     for wrong, t in ((screener, None), (FeatureScreener(), [1.0])):
         with pytest.raises(ValueError, match='t goes with clock="time"'):
             wrong.learn_many(pd.DataFrame({"a": [1.0]}), [0], t=t)
@@ -328,6 +381,103 @@ def test_times_are_checked():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         FeatureScreener(**parameters)
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("absent", ["zero", "missing"])
+@pytest.mark.parametrize(
+    ("limit", "x", "y"),
+    [
+        ({"max_features": 3}, {"a": 1.0, "new": 2.0, "newer": 3.0}, 0),
+        ({"max_classes": 2}, {"a": 1.0, "new": 2.0}, 2),
+    ],
+)
+def test_a_row_beyond_a_limit_is_refused_or_ignored(absent, limit, x, y):
+    rows, labels = [{"a": 1.0, "b": 0.5}, {"a": 0.0, "b": 2.0}] * 20, [0, 1] * 20
+    strict = learned(rows, labels, absent=absent, **limit)
+    before = pickle.dumps(strict)
+    with pytest.raises(LimitError, match=next(iter(limit))):
+        strict.learn_one(x, y)
+    with pytest.raises(LimitError, match=next(iter(limit))):
+        strict.learn_many(pd.DataFrame([x]), [y])
+    assert pickle.dumps(strict) == before
+    lax = learned(rows, labels, absent=absent, on_limit="ignore_new", **limit)
+    many = learned(rows, labels, absent=absent, on_limit="ignore_new", **limit)
+    lax.learn_one(x, y)
+    many.learn_many(pd.DataFrame([x]), [y])
+    assert states(lax) == states(many)
+    if "max_features" in limit:
+        assert list(lax.scores) == ["a", "b", "new"]
+        assert lax.ignored == many.ignored == {"rows": 0, "values": 1}
+        assert lax._bank.n_rows == 41
+    else:
+        assert list(lax.scores) == ["a", "b"]
+        assert lax.ignored == many.ignored == {"rows": 1, "values": 0}
+        assert states(lax) == states(strict)
+
+
+@pytest.mark.parametrize("absent", ["zero", "missing"])
+@pytest.mark.parametrize("score", ["t", "mutual_info"])
+@pytest.mark.parametrize("max_bytes", [3e6, 8e6])
+def test_ever_new_keys_stay_within_the_bytes(absent, score, max_bytes):
+    def words(i, n):
+        return {"a": i % 2 + 0.5} | {f"w{i}.{j}": float(j) for j in range(n)}
+
+    settings = {"absent": absent, "max_bytes": max_bytes, "score": score, "epsilon": 0.1}
+    strict = FeatureScreener(**settings)
+    learned_rows, why = 0, ""
+    while not why:
+        try:
+            strict.learn_one(words(learned_rows, 20), learned_rows % 2)
+            learned_rows += 1
+        except LimitError as error:
+            why = str(error)
+    assert f"max_bytes is {max_bytes:,.0f}" in why
+    assert learned_rows > 1
+    assert strict._bank.n_rows == learned_rows
+    assert len(strict._bank.keys) == 1 + 20 * learned_rows  # nothing of the row that was refused
+    assert strict._bank.nbytes <= max_bytes
+    assert len({bank.n_rows for bank in strict._bank._banks[:2]}) == 1 or absent == "missing"
+    before = pickle.dumps(strict)
+    with pytest.raises(LimitError, match="max_bytes is"):
+        strict.learn_many(pd.DataFrame([words(-1, 9000)]), [0])
+    assert pickle.dumps(strict) == before
+    assert strict.scores["a"] > 0  # and what was learned can be read
+
+    lax = FeatureScreener(on_limit="ignore_new", **settings)
+    for i in range(3000):
+        lax.learn_one(words(i, 20), i % 2)
+    assert lax._bank.n_rows == 3000
+    assert lax.ignored["values"] == 3000 * 20 - (len(lax._bank.keys) - 1)
+    assert 1 < len(lax._bank.keys) < 60_000
+    assert lax._bank.nbytes <= max_bytes
+    assert lax.selected[0] == "a"
+
+
+def test_a_first_row_too_wide_for_the_bytes():
+    screener = FeatureScreener(max_bytes=1e5)
+    for _ in range(2):
+        with pytest.raises(LimitError, match="max_bytes is 100,000"):
+            screener.learn_one({f"k{j}": 1.0 for j in range(10_000)}, 0)
+    assert screener.scores == {}
+    screener.learn_one({"a": 1.0}, 0)
+    assert list(screener.scores) == ["a"]
+
+
+def test_dense_rows_go_on_where_the_worst_case_would_not_fit():
+    screener = FeatureScreener(max_bytes=6e6)
+    X = np.random.default_rng(0).normal(size=(4000, 60))
+    refused = 0
+    for i, row in enumerate(X.tolist()):
+        try:
+            screener.learn_one(dict(enumerate(row)), i % 2)
+        except LimitError:
+            refused += 1
+        assert screener._bank.nbytes <= 6e6 or i % 100
+    assert refused == 0 or screener._bank.n_rows == 4000 - refused
+    assert screener._bank.n_rows > 1000
 
 
 def test_copies_go_on_alike():

@@ -25,7 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import driftsieve as ds
 from driftsieve import FeatureScreener, codec, select
 from driftsieve.scores import SCORES
-from driftsieve.screener import core, reading
+from driftsieve.screener import reading
 
 NAMES = list("abcdef")
 EXACT = {"epsilon": 0.001}  # the 600 rows below are few enough for no error at all
@@ -146,7 +146,7 @@ def test_nothing_is_scored_until_it_is_read(rows, monkeypatch):
             scored.append(self.n_rows)
             return super().freeze(*args, **kwargs)
 
-    monkeypatch.setattr(core, "Bank", Spy)
+    monkeypatch.setattr(reading, "Bank", Spy)
     screener = (
         FeatureScreener(k=2).partial_fit(X[:300], y[:300]).partial_fit(X[300:400], y[300:400])
     )

@@ -242,6 +242,8 @@ void register_bank(nb::module_& m) {
     property("block_rows",
              [](const Bank& b) { return DenseStore(b.config(), 0).rows_per_block(); });
     property("exact_values", [](const Bank& b) { return b.config().exact_values(); });
+    property("cells", [](const Bank& b) { return b.config().cells(); });
+    m.attr("COUNTED_BYTES") = sizeof(CountedCells);
     m.attr("FEATURE_BYTES") = sizeof(FeatureState);
     m.attr("CLASS_BYTES") = sizeof(ClassState);
     m.attr("SPARSE_FEATURE_BYTES") = sizeof(SparseFeature);

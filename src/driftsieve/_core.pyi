@@ -111,16 +111,25 @@ class Bank:
     @property
     def exact_values(self) -> int: ...
 
-FEATURE_BYTES: int = 128
+    @property
+    def cells(self) -> int: ...
+
+COUNTED_BYTES: int = 1160
+
+FEATURE_BYTES: int = 152
 
 CLASS_BYTES: int = 40
 
-SPARSE_FEATURE_BYTES: int = 160
+SPARSE_FEATURE_BYTES: int = 184
 
 LOGGED_BYTES: int = 24
 
 class RowCollector:
-    def __init__(self, columns: dict[object, int], classes: dict[object, int], width: int, absent: float, allow_nan: bool, timed: bool) -> None: ...
+    def __init__(self, columns: dict[object, int], classes: dict[object, int], width: int, absent: float, allow_nan: bool, timed: bool, half_life: float) -> None: ...
+
+    def check(self, weight: float, time: float | None) -> None: ...
+
+    def make_room(self, rows: int, values: int) -> None: ...
 
     def append(self, x: dict[object, object], y: object | None, weight: float, time: float | None) -> int: ...
 
@@ -129,6 +138,16 @@ class RowCollector:
     def clear(self) -> None: ...
 
     def __len__(self) -> int: ...
+
+    @property
+    def n_values(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+TAKEN: int = 0
+
+NO_ROOM: int = 2
 
 def pick(x: dict[object, object], keys: tuple[object, ...]) -> dict[object, object]:
     """A dictionary of those of the keys that x has, in their order."""

@@ -21,7 +21,7 @@ from driftsieve.bank_header import Header
 from driftsieve.batch import Batch, Missing, check_finite
 from driftsieve.exclusive import Exclusive
 from driftsieve.growth import Meter, of_merge
-from driftsieve.labels import Labels
+from driftsieve.labels import Labels, check_text
 from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
 from driftsieve.settings import half_life_of, thread_count
 from driftsieve.snapshot import Snapshot
@@ -46,7 +46,7 @@ class Bank:
     Parameters
     ----------
     epsilon : float
-        Largest rank error, as a share of the weight; in (0, 0.5).
+        Largest rank error, as a share of the weight; in [1e-8, 0.5).
     moments, quantiles : bool
         What to keep: moments serve T and Fisher, quantiles the other three scores.
     alpha, half_life : float
@@ -91,8 +91,10 @@ class Bank:
         max_bytes: float | None = None,
         on_limit: OnLimit = "error",
     ) -> None:
-        if not 0 < epsilon < 0.5:
-            raise ValueError(f"epsilon must be between 0 and 0.5 (both excluded), got {epsilon}.")
+        if not 1e-8 <= epsilon < 0.5:  # what the core takes from bytes, too
+            raise ValueError(
+                f"epsilon must be between 0 and 0.5, and at least 1e-8, got {epsilon}."
+            )
         if not (moments or quantiles):
             raise ValueError("A bank must keep moments, quantiles or both; both are False.")
         if clock not in ("sample", "batch", "time"):
@@ -201,7 +203,7 @@ class Bank:
 
     def update_batch(self, batch: Batch) -> Bank:
         """Take in a batch, such as ``as_batches`` gives."""
-        if self.missing == "error":  # the batch may have been made with missing="ignore"
+        if self.missing == "error" and not batch.has_no_nan:
             check_finite(batch.X, batch.feature_names, allow_nan=False)
         with self._alone:
             return self._take(batch)
@@ -237,6 +239,7 @@ class Bank:
                 f"Only {len(names)} of {width} columns would have a name: give feature names with "
                 "every batch, or with none."
             )
+        check_text(names[len(self._names or ()) :], "Feature names")
         return names or None
 
     def _learn_labels(self, labels: Labels) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from driftsieve.labels import Labels
+from driftsieve.codec import malformed
+from driftsieve.labels import Labels, check_text, integers
 from driftsieve.limits import Limits
 
 _KINDS = {"booleans": bool, "integers": int, "strings": str}
@@ -36,22 +37,23 @@ class Header(NamedTuple):
     @classmethod
     def restored(cls, header: dict[str, Any], n_classes: int, n_features: int) -> Header:
         """What ``stored`` gave; ValueError if it does not fit a bank of that size."""
-        labels, names = _labels(header, n_classes), header.get("feature_names")
-        if names is not None:
-            sound = isinstance(names, list) and all(isinstance(name, str) for name in names)
-            _require(sound and len(names) == n_features == len(set(names)), "names")
-            names = tuple(names)
-        ignored = header.get("ignored", [0, 0])
-        _require(
-            isinstance(ignored, list)
-            and len(ignored) == 2
-            and all(type(count) is int and count >= 0 for count in ignored),
-            "counts",
-        )
         try:
+            labels, names = _labels(header, n_classes), header.get("feature_names")
+            if names is not None:
+                sound = isinstance(names, list) and all(isinstance(name, str) for name in names)
+                _require(sound and len(names) == n_features == len(set(names)), "names")
+                check_text(names, "Feature names")
+                names = tuple(names)
+            ignored = header.get("ignored", [0, 0])
+            _require(
+                isinstance(ignored, list)
+                and len(ignored) == 2
+                and all(type(count) is int and count >= 0 for count in ignored),
+                "counts",
+            )
             limits = Limits.restored(header.get("limits", {}))
         except (TypeError, ValueError) as error:
-            raise ValueError(f"These bytes are malformed: {error}") from error
+            raise malformed(error) from error
         return cls(labels, names, limits, *ignored)
 
 
@@ -61,10 +63,10 @@ def _labels(header: dict[str, Any], n_classes: int) -> Labels:
     if isinstance(values, list) and n_classes:
         of_kind = _KINDS.get(kind) if isinstance(kind, str) else None
         sound = sound and of_kind is not None and all(type(v) is of_kind for v in values)
-        if sound and kind == "integers":  # that one array of integers can hold
-            low, high = min(values), max(values)
-            sound = (low >= -(2**63) and high < 2**63) or (low >= 0 and high < 2**64)
+        if sound and kind == "integers":
+            integers(values)
         if sound and kind == "strings":  # numpy takes a NUL at the end for padding
+            check_text(values, "Labels")
             sound = not any(v.endswith("\0") for v in values)
     _require(sound, "labels")
     return Labels(values, kind)
@@ -72,4 +74,4 @@ def _labels(header: dict[str, Any], n_classes: int) -> Labels:
 
 def _require(sound: bool, what: str) -> None:
     if not sound:
-        raise ValueError(f"These bytes are malformed: the {what} do not fit the bank.")
+        raise ValueError(f"the {what} do not fit the bank.")

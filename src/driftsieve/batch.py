@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from driftsieve._core import find_bad_value
+from driftsieve.labels import integers
 
 Missing = Literal["error", "ignore"]
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
@@ -55,6 +56,7 @@ class Batch:
     sample_weight: NDArray[np.float64] | None
     t: NDArray[np.float64] | None
     feature_names: tuple[str, ...] | None
+    has_no_nan: bool = False  # as far as was looked
 
     @property
     def n_rows(self) -> int:
@@ -66,13 +68,13 @@ class Batch:
 
     def part(self, rows: NDArray[np.bool_], n_features: int) -> Batch:
         """These rows, and the first ``n_features`` columns; the same arrays if that is all."""
-        X, y, weight, t, names = (getattr(self, name) for name in self.__slots__)
+        X, y, weight, t, names, has_no_nan = (getattr(self, name) for name in self.__slots__)
         if not rows.all():
             X, y = X[rows], y[rows]
             weight, t = (None if column is None else column[rows] for column in (weight, t))
         if n_features < self.n_features:
             X, names = X[:, :n_features], None if names is None else names[:n_features]
-        return Batch(X, y, weight, t, names)
+        return Batch(X, y, weight, t, names, has_no_nan)
 
     @classmethod
     def of(
@@ -112,7 +114,7 @@ class Batch:
                 )
         if weight is not None:
             _check_weight(weight)
-        return cls(matrix, labels, weight, clock, names)
+        return cls(matrix, labels, weight, clock, names, missing == "error")
 
 
 def _dense(X: Any) -> NDArray[Any]:
@@ -270,6 +272,11 @@ def _labels_of_objects(values: list[Any]) -> NDArray[Any]:
     types = set(map(type, values))
     if all(issubclass(kind, str) for kind in types):
         return np.asarray(values, dtype=np.str_)
+    if types == {int, float}:  # numpy would round the integers that floats cannot hold
+        values = [int(v) if v == v // 1 and abs(v) < 2**63 else v for v in values]
+        types = set(map(type, values))
+    if types == {int}:
+        return integers(values)
     numbers = (bool, int, float, np.bool_, np.integer, np.floating)
     if all(issubclass(kind, numbers) for kind in types):
         return np.asarray(values)

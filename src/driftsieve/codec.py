@@ -25,10 +25,17 @@ _FIXED = struct.Struct("<8sIIQ")
 
 def pack(header: dict[str, Any], payload: bytes) -> bytes:
     """The envelope around ``header`` (anything JSON holds, with a "kind") and ``payload``."""
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text = _json(header)
     length = struct.pack("<Q", len(text))
     checksum = zlib.crc32(payload, zlib.crc32(text, zlib.crc32(length)))
     return MAGIC + struct.pack("<II", VERSION, checksum) + length + text + payload
+
+
+def _json(header: dict[str, Any]) -> bytes:
+    try:
+        return json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # a file may have a name that is no text: it is spelled out
+        return json.dumps(header, separators=(",", ":")).encode()
 
 
 def unpack(data: bytes, kind: str) -> tuple[dict[str, Any], bytes]:
@@ -59,5 +66,14 @@ def unpack(data: bytes, kind: str) -> tuple[dict[str, Any], bytes]:
         raise ValueError("These bytes are malformed: their header is not JSON.") from error
     if not isinstance(header, dict) or header.get("kind") != kind:
         found = header.get("kind") if isinstance(header, dict) else None
-        raise ValueError(f"These bytes hold a {found!r}, not a Driftsieve {kind}.")
+        raise ValueError(f"These bytes hold a {str(found)[:40]!r}, not a Driftsieve {kind}.")
     return header, payload
+
+
+def malformed(problem: Exception, what: str = "These bytes") -> ValueError:
+    """The one sentence for bytes whose checksum is right and whose content is not.
+
+    The problem may quote the content, so it is cut to a line of bounded length.
+    """
+    line = " ".join(str(problem).split())
+    return ValueError(f"{what} are malformed: {line if len(line) <= 300 else line[:297] + '...'}")

@@ -7,10 +7,18 @@ them against ``nbytes``. They may be a few times too large, never too small.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from scipy import sparse
 
-from driftsieve._core import CLASS_BYTES, FEATURE_BYTES, LOGGED_BYTES, SPARSE_FEATURE_BYTES, Clock
+from driftsieve._core import (
+    CLASS_BYTES,
+    COUNTED_BYTES,
+    FEATURE_BYTES,
+    LOGGED_BYTES,
+    SPARSE_FEATURE_BYTES,
+    Clock,
+)
 from driftsieve._core import Bank as CoreBank
 from driftsieve.batch import Batch
 
@@ -20,6 +28,7 @@ _REST = 2 * SPARSE_FEATURE_BYTES
 _LOGGED = 2 * LOGGED_BYTES
 _SPARE = 1.25  # a summary's vectors may be a quarter too long
 _LOG = 1 << 17  # values that are logged before features get them
+_LOG_BYTES = 2 * _LOGGED * _LOG // 8  # it grows by an eighth
 _WHOLE = 1 << 30  # rows from which on weights may no longer be small whole numbers
 
 
@@ -45,7 +54,11 @@ class Meter:
 
         Otherwise ``needed`` tells what it may come to.
         """
-        if _is_dense(core, batch) and _most_of_dense(core, batch, n_classes) <= limit:
+        may_shrink = batch.sample_weight is not None or batch.t is not None
+        if (
+            _is_dense(core, batch)
+            and _most_of_dense(core, batch.n_features, n_classes, may_shrink) <= limit
+        ):
             self.free, self.used = (batch.n_features, n_classes), float("inf")
             return True
         self.needed = self.foretold(core, batch, n_classes, limit)
@@ -93,21 +106,81 @@ def _widening(core: CoreBank, batch: Batch, n_classes: int) -> float:
     return 1.0 + turns_wide + (n_classes > core.n_classes or n_classes > _ALL_KEPT)
 
 
-def _most_of_dense(core: CoreBank, batch: Batch, n_classes: int) -> float:
-    """Rows are summed up in blocks, and a summary has a largest size."""
-    most = _most_mini_bins(core, batch) * _mini_bin(n_classes, is_wide=True)
-    of_feature = FEATURE_BYTES + _CLASS * n_classes + most + 8 * core.block_rows
-    return batch.n_features * of_feature + 40 * core.block_rows
+def _most_of_dense(
+    core: CoreBank, n_features: int, n_classes: int, may_shrink: bool = False
+) -> float:
+    """Rows are summed up in blocks, and a summary has a largest size, as have cells."""
+    most = _most_mini_bins(core, may_shrink) * _mini_bin(n_classes, is_wide=True)
+    of_feature = FEATURE_BYTES + _CLASS * n_classes + most + _cells(core, n_classes)
+    return n_features * (of_feature + 8 * core.block_rows) + 40 * core.block_rows
+
+
+def _cells(core: CoreBank, n_classes: int) -> float:
+    """Bytes of the cells that the values of a feature are counted into."""
+    if not core.quantiles or n_classes > _ALL_KEPT:
+        return 0.0
+    return COUNTED_BYTES + 8 * n_classes * (2 * core.cells + 300)
+
+
+class SharedMeter:
+    """What banks that see the same rows take together: dense ones, and one for sparse columns.
+
+    ``measure`` walks over their states, at a moment at which no row waits; ``needed`` does not.
+    """
+
+    def __init__(self, dense: Sequence[CoreBank], late: CoreBank | None) -> None:
+        self.dense, self.late = tuple(dense), late
+        self.measure(0)
+
+    def measure(self, n_values: int) -> None:
+        """``n_values`` were given to the sparse columns so far."""
+        self._dense_bytes = [core.nbytes for core in self.dense]
+        self._late_bytes = 0 if self.late is None else self.late.nbytes
+        self._logged = min(_LOG, n_values)
+
+    def needed(
+        self, widths: Sequence[int], n_late: int, n_classes: int, rows: float, values: int
+    ) -> float:
+        """Bytes they may come to with so many columns, classes, and rows and values beyond those
+        that were measured, the memory in which these wait included. Infinitely many rows need no
+        more than the dense banks can ever take.
+        """
+        needed = 0.0
+        for core, nbytes, width in zip(self.dense, self._dense_bytes, widths, strict=True):
+            now = 2 * nbytes + _waiting_in_dense(core, n_classes, is_wide=True)
+            if n_classes > core.n_classes:
+                now += (_CLASS * n_classes + _cells(core, n_classes)) * width
+            most = _most_of_dense(core, width, n_classes) + 8 * width * core.block_rows
+            needed += min(most, now + rows * self.of_row(width))
+        if self.late is None:
+            return needed
+        table = n_late * (8 + 8 * _stride(n_classes) * (n_classes > self.late.n_classes))
+        log = _LOG_BYTES if self._logged or values else 0
+        beside = max(0, self._late_bytes - log)
+        becoming = _of_values(self.late, self._logged, n_late, n_classes, is_wide=True)
+        return needed + log + 1.5 * beside + table + becoming + values * of_value(n_classes)
+
+    @staticmethod
+    def of_row(width: int) -> float:
+        return width * (FEATURE_BYTES + _mini_bin(_ALL_KEPT, is_wide=True) + 32) + 100
+
+
+def of_value(n_classes: int) -> float:
+    """Bytes of a value in a sparse column that had none, and while it waits."""
+    summary = _mini_bin(_ALL_KEPT, is_wide=True)
+    return 16 * _stride(n_classes) + 16 + _REST + _CLASS * n_classes + 3 * _LOGGED + summary + 32
 
 
 def _more_of_dense(core: CoreBank, batch: Batch, n_classes: int) -> float:
     rows = min(batch.n_rows, core.block_rows)
     is_wide = _is_wide(core, batch)
-    most = _most_mini_bins(core, batch) * _mini_bin(n_classes, is_wide)
+    may_shrink = batch.sample_weight is not None or batch.t is not None
+    most = _most_mini_bins(core, may_shrink) * _mini_bin(n_classes, is_wide)
     summary = min(batch.n_rows * _of_row(core, n_classes, is_wide), most)
     classes = _CLASS * n_classes if n_classes > core.n_classes else 0
     feature = 0 if core.n_features else FEATURE_BYTES
-    return batch.n_features * (feature + classes + summary + 16 * rows) + 40 * rows
+    cells = 0.0 if core.ticks else _cells(core, n_classes)
+    return batch.n_features * (feature + classes + summary + cells + 16 * rows) + 40 * rows
 
 
 def _waiting_in_dense(core: CoreBank, n_classes: int, is_wide: bool) -> float:
@@ -135,7 +208,7 @@ def _waiting_in_sparse(core: CoreBank, n_classes: int, is_wide: bool) -> float:
     logged = _LOG if core.ticks else 0
     pending = int(min(core.nbytes / LOGGED_BYTES, core.n_features * _most_pending(core)))
     return (
-        2 * _LOGGED * _LOG // 8  # the log grows by an eighth
+        _LOG_BYTES
         + min(core.nbytes, table)
         + _of_values(core, logged + pending, core.n_features, n_classes, is_wide)
     )
@@ -153,7 +226,8 @@ def _of_values(core: CoreBank, values: int, width: int, n_classes: int, is_wide:
 
 def _stride(n_classes: int) -> int:
     """Numbers that a sparse feature keeps for the value it showed first."""
-    return 3 + 2 * max(2, 1 << max(0, n_classes - 1).bit_length())
+    numbers = 3 + 2 * max(2, 1 << max(0, n_classes - 1).bit_length())
+    return -(-numbers // 8) * 8  # whole cache lines
 
 
 def _most_pending(core: CoreBank) -> int:
@@ -178,9 +252,8 @@ def _of_row(core: CoreBank, n_classes: int, is_wide: bool) -> float:
     return _SPARE * (8 + number + weights)
 
 
-def _most_mini_bins(core: CoreBank, batch: Batch) -> int:
+def _most_mini_bins(core: CoreBank, may_shrink: bool) -> int:
     """In the worst order known (docs/guarantees.md), which are weights that shrink."""
     if not core.quantiles:
         return 0
-    may_shrink = batch.sample_weight is not None or batch.t is not None
     return int((70 if may_shrink else 20) / core.epsilon) + 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,16 @@ class Labels:
             rows = found if inverse is None else [found[i] for i in _by_first(inverse)]
             new = [value for value in dict.fromkeys(rows) if value not in self._number]
             grown = Labels(self.values + new, kind)
+            grown._check(new)
         numbers = np.array([grown._number[value] for value in found], dtype=np.uint32)
         return (numbers if inverse is None else numbers[inverse]), grown
+
+    def _check(self, new: list[Any]) -> None:
+        """Refuse what could be neither put into one array nor stored."""
+        if self.kind == "strings":
+            check_text(new, "Labels")
+        elif self.kind == "integers":
+            integers(self.values)
 
     def union(self, other: Labels) -> tuple[NDArray[np.uint32], Labels]:
         """Numbers for the labels of ``other``, and the labels there are with them."""
@@ -52,6 +61,8 @@ class Labels:
 
     def array(self) -> NDArray[Any]:
         """The labels by number."""
+        if self.kind == "integers" and self.values:
+            return integers(self.values)
         return np.array(self.values, dtype=None if self.values else np.int64)
 
     def sorted(self) -> tuple[NDArray[Any], NDArray[np.uint32]]:
@@ -66,3 +77,32 @@ class Labels:
 def _by_first(numbers: NDArray[np.intp]) -> NDArray[np.intp]:
     """The numbers 0, 1, … that occur, in the order in which they first do."""
     return np.argsort(np.unique(numbers, return_index=True)[1])
+
+
+def integers(labels: list[int]) -> NDArray[Any]:
+    """The labels as they are: numpy would make some floats, or objects, where there are large ones.
+
+    >>> integers([2**64 - 1, 0])
+    array([18446744073709551615,                    0], dtype=uint64)
+    """
+    low, high = min(labels), max(labels)
+    if -(2**63) <= low <= high < 2**63:
+        return np.array(labels, dtype=np.int64)
+    if 0 <= low <= high < 2**64:
+        return np.array(labels, dtype=np.uint64)
+    raise ValueError(
+        f"No type of integers holds all labels from {low} to {high}: number the classes anew, or "
+        "pass strings."
+    )
+
+
+def check_text(texts: Iterable[str], what: str) -> None:
+    """Refuse half of a surrogate pair, which is no text and could not be stored."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as problem:
+            raise ValueError(
+                f"{what} must be valid Unicode, got {text!r}, whose character {problem.start} is "
+                "half of a surrogate pair."
+            ) from problem

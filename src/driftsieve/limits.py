@@ -69,9 +69,10 @@ class Limits:
                 f"{self.max_classes:,}: is y really a class label? {_ways_out('max_classes')}"
             )
 
-    def too_large(self, nbytes: int, needed: float) -> LimitError:
+    def too_large(self, nbytes: int, needed: float | None = None) -> LimitError:
+        come_to = "more" if needed is None else f"{needed:,.0f}"
         return LimitError(
-            f"The bank takes {nbytes:,} bytes and may come to {needed:,.0f} with these rows, but "
+            f"The bank takes {nbytes:,} bytes and may come to {come_to} with these rows, but "
             f"max_bytes is {self.bytes:,.0f}: take a larger epsilon, smaller batches or fewer "
             "features, or raise max_bytes."
         )

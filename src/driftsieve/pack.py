@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from driftsieve.codec import malformed
+
 _PREFIX = struct.Struct("<8sII")
 _DTYPES = ("<f8", "<i8")
 
@@ -72,4 +74,4 @@ def unpack(
             raise ValueError("there are bytes left over")
         return dict(header["meta"]), arrays
     except (KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
-        raise ValueError(f"the bytes of {what} are malformed: {error}") from error
+        raise malformed(error, f"the bytes of {what}") from error

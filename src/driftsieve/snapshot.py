@@ -36,7 +36,8 @@ class Snapshot:
     class_weight: Floats
     """(C,) N_c, the weight of each class."""
     class_n_eff: Floats
-    """(C,) effective number of rows of each class, (sum w)**2 / sum w**2."""
+    """(C,) effective number of rows of each class, (sum w)**2 / sum w**2; 0 for a class silent for
+    more than 530 half-lives, whose squared weights are below the range of double."""
     n_eff: float
     """The same over all rows."""
     n_features: int
@@ -72,7 +73,10 @@ class Snapshot:
         }
         if self.edges is not None:
             n_bins = self.edges.shape[1] + 1
-            shapes |= {"edges": (p, n_bins - 1), "bin_weights": (p, n_bins, n_classes)}
+            shapes |= {
+                "edges": (p, n_bins - 1),
+                "bin_weights": (p, n_bins, n_classes),
+            }
         for name, shape in shapes.items():
             found = getattr(self, name)
             if found is not None and found.shape != shape:

@@ -14,22 +14,14 @@ from scipy import sparse
 
 from driftsieve.distributed.plan import Plan, clock_of
 
-SETTINGS: dict[str, Any] = {
-    "n_bins": 5,
-    "epsilon": 0.001,
-    "alpha": 1.0,
-    "half_life": None,
-    "clock": "sample",
-    "missing": "error",
-    "block_size": 3,
-}
+SETTINGS: dict[str, Any] = {"clock": "sample", "epsilon": 0.001, "block_size": 3}
 
 
 @pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("block_size", [1, 2, 3, 7, 8, 100])
 def test_cuts_are_the_blocks_in_order(as_input: Any, block_size: int) -> None:
     data = rows(0)
-    plan = Plan.of("chi2", **{**SETTINGS, "block_size": block_size})
+    plan = Plan.of(**{**SETTINGS, "score": "chi2", "block_size": block_size})
     bank = plan.bank().update(as_input(data.X), data.y)
     whole = plan.scores(bank)
     cuts = list(plan.cuts(bank))
@@ -43,7 +35,7 @@ def test_cuts_are_the_blocks_in_order(as_input: Any, block_size: int) -> None:
 @pytest.mark.parametrize("clock", ["sample", "batch"])
 def test_merged_banks_follow_one_another_and_stay_as_they_are(clock: str) -> None:
     data = rows(1)
-    plan = Plan.of("t", **{**SETTINGS, "clock": clock, "half_life": 50.0})
+    plan = Plan.of(clock, score="t", half_life=50.0)
     empty = plan.bank()
     parts = [plan.bank().update(data.X[i], data.y[i]) for i in (slice(0, 90), slice(90, 400))]
     before = [part.to_bytes() for part in parts]
@@ -55,9 +47,9 @@ def test_merged_banks_follow_one_another_and_stay_as_they_are(clock: str) -> Non
 
 
 def test_a_plan_keeps_only_what_its_score_needs() -> None:
-    assert Plan.of("t", **SETTINGS).settings["quantiles"] is False
-    assert Plan.of("gini", **SETTINGS).settings["moments"] is False
-    whole = Plan.of("t", **SETTINGS, whole_bank=True)
+    assert Plan.of(score="t", **SETTINGS).settings["quantiles"] is False
+    assert Plan.of(score="gini", **SETTINGS).settings["moments"] is False
+    whole = Plan.of(score="t", **SETTINGS, whole_bank=True)
     assert whole.settings["quantiles"] is whole.settings["moments"] is True
 
 
@@ -92,7 +84,7 @@ def test_the_clock_follows_the_times() -> None:
 
 def test_scores_of_a_plan_are_those_of_a_bank() -> None:
     data = rows(2)
-    plan = Plan.of("gini", **SETTINGS)
+    plan = Plan.of(score="gini", **SETTINGS)
     result = plan.scores(plan.bank().update(data.X, data.y))
     assert result.pvalues is None
     nothing = np.full(8, np.nan)

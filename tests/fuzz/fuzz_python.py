@@ -1,44 +1,58 @@
-"""Mutate sound inputs of one kind for a while: python fuzz_python.py KIND SECONDS [SEED].
+"""Fuzz one kind of input, guided by coverage: python fuzz_python.py KIND [libFuzzer's options].
 
-Prints how many inputs were tried; an input that is neither refused in words nor works is left in
-build/ and its error raised.
+Inputs that reached something new stay in build/fuzz-corpus/python-KIND. One that is neither refused
+in words nor works, or takes more than 25 seconds or the memory it is given, is left in build/.
 """
 
-import random
+import gc
+import resource
 import sys
-import time
 from pathlib import Path
+from types import FunctionType
 
-from seeds import inputs
-from targets import TARGETS
+import atheris
+from mutations import mutated_header
+from seeds import STATES, inputs
+from targets import TARGETS, laid_open
 
-PIECES = [b"", b"\0" * 8, b"\xff" * 8, b"\xff" * 7 + b"\x7f", b'{"a":', b"[" * 50, b"1e999", b"NaN"]
+ROOM = 256 << 20  # bytes that all inputs, of 4 KiB at most, may take together
+TEXT = ("csv", "jsonl", "svmlight", "compressed")
+WORDS = rb"""null true -1 0.5 1e999 NaN Infinity 9007199254740993 18446744073709551616 [] {} [[ ""
+\\ud800 \\u0000 \\n "labels": "label_kind": "integers" "booleans" "strings" "feature_names":
+"limits": "ignored": "max_features": "max_classes": "max_bytes": "inf" "on_limit": "ignore_new"
+"kind": "parameters": "classes": "position": "rows_skipped": "reasons": "files": "settings":
+"meta": "arrays": "<f8" "<i8" "trace": "selection": "names": qid: 1: nan inf \\t , ; # \xef\xbb\xbf
+""".split()
 
 
-def mutate(rng: random.Random, seeds: list[bytes]) -> bytes:
-    """Some bytes changed, and perhaps a stretch of it or of another seed moved about."""
-    data = bytearray(rng.choice(seeds))
-    for _ in range(rng.choice((0, 1, 1, 2, 4, 16))):
-        data[rng.randrange(len(data))] = rng.choice((0, 1, 127, 128, 255, rng.randrange(256)))
-    if rng.random() < 0.4:
-        at, other = rng.randrange(len(data)), rng.choice(seeds)
-        start = rng.randrange(len(other))
-        piece = rng.choice((*PIECES, other[start : start + rng.randrange(64)]))
-        data[at : at + rng.choice((0, len(piece), 64))] = piece
-    return bytes(data)
+def mutate(data: bytes, max_size: int, seed: int) -> bytes:
+    """Half of the time a change of the JSON, else of the bytes."""
+    changed = mutated_header(data, seed) if seed % 2 else data
+    return atheris.Mutate(data, max_size) if changed == data else changed[:max_size]
 
 
 if __name__ == "__main__":
-    kind, seconds = sys.argv[1], float(sys.argv[2])
-    rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else time.time_ns())
-    seeds, tried, start = list(inputs(kind)), 0, time.monotonic()
-    while (spent := time.monotonic() - start) < seconds:
-        data = mutate(rng, seeds)
-        try:
-            TARGETS[kind](data)
-        except BaseException:
-            Path("build").mkdir(exist_ok=True)
-            Path(f"build/crash-{kind}").write_bytes(data)
-            raise
-        tried += 1
-    print(f"Python {kind}: {tried} inputs in {spent:.0f} s, none got through")
+    kind, options = sys.argv[1], sys.argv[2:]
+    corpus = Path(f"build/fuzz-corpus/python-{kind}")
+    corpus.mkdir(parents=True, exist_ok=True)
+    for i, data in enumerate(inputs(kind)):
+        (corpus / f"seed-{i}").write_bytes(data)
+        if data.startswith((b"\x89DSV", b"dshistor")):
+            (corpus / f"open-{i}").write_bytes(laid_open(data))
+    words = Path("build/fuzz-words")
+    words.write_bytes(b"".join(b'"%s"\n' % word.replace(b'"', b'\\"') for word in WORDS))
+    for data in inputs(kind):  # so that all that is imported late is there
+        TARGETS[kind](data)
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, taken + ROOM))
+    longest = 4096 if kind in STATES else 512 if kind in TEXT else 2048
+    limits = [f"-max_len={longest}", "-len_control=100", "-timeout=25", "-rss_limit_mb=700"]
+    files = ["-artifact_prefix=build/", f"-dict={words}", str(corpus)]
+    command = [sys.argv[0], *limits, *options, *files]
+    with_json = kind in STATES or kind == "jsonl"
+    for thing in gc.get_objects():  # the imports of an editable install cannot be instrumented
+        if isinstance(thing, FunctionType) and str(thing.__module__).startswith("driftsieve"):
+            atheris.instrument_func(thing)
+    gc.freeze()  # what was imported stays
+    atheris.Setup(command, TARGETS[kind], custom_mutator=mutate if with_json else None)
+    atheris.Fuzz()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 from collections.abc import Iterator
 
 import numpy as np
@@ -73,23 +75,42 @@ STATES = {"bank": banks, "history": histories, "screener": screeners, "checkpoin
 
 _CSV = b"a,b,y\n1,red,0\n2.5,blue,1\n,red,0\n"
 _FILES = {
-    "csv": [_CSV, b"y;a\r\n1;'2'\r\n", b'"a\nb",y\n"1""2",x\n', b"\xef\xbb\xbfa,y\n1e999,0\n"],
+    "csv": [
+        _CSV,
+        b"y;a\r\n1;'2'\r\n",
+        b'"a\nb",y\n"1""2",x\n',
+        b"\xef\xbb\xbfa,y\n1e999,0\n",
+        b"1\t2.5\tred\t0\n2\t\tblue\t1\n",
+        b"0.5;a b;1\r\n\r\nx;1\n",
+    ],
     "jsonl": [b'{"a":1,"y":0}\n{"b":"x","y":1}\n', b'{"a":[1],"y":null}\n\n{', b"[]\n1\n"],
     "svmlight": [b"+1 1:0.5 3:2 # c\n-1 qid:3 2:1e3\n", b"0 4294967296:1\nx 1:1\n1 1:nan\n"],
-    "gzip": [gzip.compress(_CSV, mtime=0)],
+    "compressed": [gzip.compress(_CSV, mtime=0), bz2.compress(_CSV), lzma.compress(_CSV)],
 }
+
+
+def _arrow_files(kind: str) -> Iterator[bytes]:
+    import pyarrow as pa
+    from pyarrow import ipc, parquet
+
+    if kind == "compressed":
+        yield pa.Codec("zstd").compress(_CSV, asbytes=True)
+        return
+    words = pa.array(["u", "v"]).dictionary_encode()
+    table = pa.table({"a": [1.0, None], "c": ["u", "v"], "d": words, "y": [0, 1]})
+    for part in (table, table.select(["a", "y"])):
+        for make in (ipc.new_file, ipc.new_stream) if kind == "arrow" else (parquet.ParquetWriter,):
+            buffer = io.BytesIO()
+            with make(buffer, part.schema) as writer:
+                writer.write_table(part)
+            yield buffer.getvalue()
 
 
 def inputs(kind: str) -> Iterator[bytes]:
     """Bytes of the kind, sound or nearly so, from which fuzzing starts."""
     if kind in STATES:
         yield from (state.to_bytes() for _, state in STATES[kind]())
-    elif kind == "parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        buffer = io.BytesIO()
-        pq.write_table(pa.table({"a": [1.0, 2.0], "c": ["u", "v"], "y": [0, 1]}), buffer)
-        yield buffer.getvalue()
     else:
-        yield from _FILES[kind]
+        yield from _FILES.get(kind, ())
+        if kind in ("parquet", "arrow", "compressed"):
+            yield from _arrow_files(kind)

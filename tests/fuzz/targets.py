@@ -1,12 +1,15 @@
 """What is fuzzed on the Python side: bytes to a reader, which may only raise one plain error.
 
-Each target takes arbitrary bytes. States carry a checksum, which a mutation would almost never
-get right, so the targets put it right first: what they try is hostility, not corruption.
+States carry checksums and lengths, which a mutation would almost never get right, so the targets
+put them right first: what they try is hostility, not corruption. A state comes as its bytes, of
+which the checksums are made good, or *laid open* (see ``laid_open``), where the length of its
+header is too, so that a mutation may lengthen the JSON and still reach the reader.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import struct
 import tempfile
 import zlib
@@ -17,82 +20,143 @@ import driftsieve as ds
 from driftsieve import codec
 from driftsieve.checkpoint import Checkpoint
 from driftsieve.history import ScoreHistory
+from driftsieve.sources import SourceError
 
-# One sentence for the caller; UnicodeDecodeError and RowError are ValueErrors.
-REFUSALS = (ValueError, TypeError)
+HISTORY = b"dshistor"
+HISTORY_VERSION = struct.pack("<I", 1)
 
 
 def seal(data: bytes) -> bytes:
-    """``data`` as an envelope of ``driftsieve.codec`` with the right magic, version and CRC."""
+    """``data`` as an envelope of ``driftsieve.codec`` with the right magic, version and CRC,
+    and the same for the bank and the history in it.
+    """
     body = data[16:]
+    at = body.find(codec.MAGIC)
+    if at >= 0:
+        end = body.find(HISTORY, at)
+        end = end if end >= 0 else len(body)
+        history = seal_history(body[end:]) if end < len(body) else b""
+        body = body[:at] + seal(body[at:end]) + history
     return codec.MAGIC + struct.pack("<II", codec.VERSION, zlib.crc32(body)) + body
 
 
-def bank(data: bytes) -> None:
-    """A bank that is not refused works."""
+def seal_history(data: bytes) -> bytes:
+    """The same for the bytes of a history, whose CRC comes last."""
+    content = HISTORY + HISTORY_VERSION + data[12:-4]
+    return content + struct.pack("<I", zlib.crc32(content))
+
+
+def laid_open(data: bytes) -> bytes:
+    """A stored state as its header, which has no line ends, a line end, and the rest."""
+    if data.startswith(HISTORY):
+        size = int.from_bytes(data[12:16], "little")
+        return data[16 : 16 + size] + b"\n" + data[16 + size : -4]
+    size = int.from_bytes(data[16:24], "little")
+    return data[24 : 24 + size] + b"\n" + data[24 + size :]
+
+
+def envelope(data: bytes) -> bytes:
+    """An envelope without fault around what ``data`` has, laid open or not."""
+    if data.startswith(codec.MAGIC):
+        return seal(data)
+    header, _, rest = data.partition(b"\n")
+    end = rest.find(HISTORY)
+    bank_bytes = b'"bank_bytes":%d' % (end if end >= 0 else len(rest))
+    header = re.sub(rb'"bank_bytes":\d+', bank_bytes, header)
+    return seal(bytes(16) + struct.pack("<Q", len(header)) + header + rest)
+
+
+def history_envelope(data: bytes) -> bytes:
+    """The same for a history."""
+    if data.startswith(HISTORY):
+        return seal_history(data)
+    header, _, rest = data.partition(b"\n")
+    return seal_history(bytes(12) + struct.pack("<I", len(header)) + header + rest + bytes(4))
+
+
+def is_refused(read: Callable[[], None], error: type[ValueError] = ValueError) -> bool:
+    """Whether ``read`` raised one sentence; any other error goes on its way."""
     try:
-        found = ds.Bank.from_bytes(seal(data), n_threads=1)
-    except REFUSALS:
-        return
-    again = ds.Bank.from_bytes(found.to_bytes(), n_threads=1)
-    if found.n_features * max(1, len(found.classes)) < 1 << 14:
+        read()
+    except error as refusal:
+        if "\n" in str(refusal) or len(str(refusal)) > 1000:
+            raise AssertionError(f"not one sentence: {refusal}") from refusal
+        return True
+    return False
+
+
+def _state(from_bytes: Callable[[bytes], object], use: Callable[..., None]):
+    def read(data: bytes) -> None:
+        found = []
+        sealed = history_envelope(data) if use is _use_history else envelope(data)
+        if not is_refused(lambda: found.append(from_bytes(sealed))):
+            use(found[0])
+
+    return read
+
+
+def _use_bank(bank: ds.Bank) -> None:
+    again = ds.Bank.from_bytes(bank.to_bytes(), n_threads=1)
+    if bank.n_features * max(1, len(bank.classes)) < 1 << 14:
         again.freeze()
 
 
-def screener(data: bytes) -> None:
-    """A screener that is not refused can be stored again."""
-    try:
-        found = ds.FeatureScreener.from_bytes(seal(data))
-    except REFUSALS:
-        return
-    found.to_bytes()
+def _use_screener(screener: ds.FeatureScreener) -> None:
+    ds.FeatureScreener.from_bytes(screener.to_bytes())
 
 
-def checkpoint(data: bytes) -> None:
-    """A checkpoint that is not refused can be stored again."""
-    try:
-        found = Checkpoint.from_bytes(seal(data), n_threads=1)
-    except REFUSALS:
-        return
-    Checkpoint.from_bytes(found.to_bytes(), n_threads=1)
+def _use_checkpoint(checkpoint: Checkpoint) -> None:
+    Checkpoint.from_bytes(checkpoint.to_bytes(), n_threads=1)
 
 
-def history(data: bytes) -> None:
-    """A history that is not refused takes one more record and can be stored again."""
-    prefix = b"dshistor" + struct.pack("<I", 1) + data[12:-4]
-    try:
-        found = ScoreHistory.from_bytes(prefix + struct.pack("<I", zlib.crc32(prefix)))
-    except REFUSALS:
-        return
-    found.stability_over_time()
-    if 0 < found.n_features < 1 << 14 and found.positions[-1] < 1e300:
-        later = math.nextafter(found.positions[-1], math.inf)
-        found.record(later, [1.0] * found.n_features)
-    ScoreHistory.from_bytes(found.to_bytes())
+def _use_history(history: ScoreHistory) -> None:
+    history.stability_over_time()
+    if 0 < history.n_features < 1 << 14 and history.positions[-1] < 1e300:
+        later = math.nextafter(history.positions[-1], math.inf)
+        history.record(later, [1.0] * history.n_features)
+    ScoreHistory.from_bytes(history.to_bytes())
 
 
-def _file(suffix: str, **settings: object) -> Callable[[bytes], None]:
-    path = Path(tempfile.mkdtemp()) / f"fuzz{suffix}"
+_MAGIC = {b"\x1f": ".csv.gz", b"B": ".csv.bz2", b"\xfd": ".csv.xz", b"\x28": ".csv.zst"}
+
+
+def _file(suffix: str | None) -> Callable[[bytes], None]:
+    """Reads files of that name, or compressed ones; what the settings are, the input says."""
+    memory = Path("/dev/shm")
+    folder = tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None)
 
     def read(data: bytes) -> None:
+        n = len(data)
+        path = Path(folder.name) / f"fuzz{suffix or _MAGIC.get(data[:1], '.csv.gz')}"
         path.write_bytes(data)
-        try:
-            for _ in ds.as_batches(path, **settings):
-                pass
-        except REFUSALS:
-            return
+        settings: dict[str, object] = {
+            "target": None if suffix == ".svm" else "y",
+            "on_error": ("raise", "skip")[n % 2],
+            "missing": ("error", "ignore")[n // 2 % 2],
+        }
+        if suffix == ".csv" and n % 3:
+            place = {"target": -1, "header": False, "weight": 0}
+            settings |= {"delimiter": (";", "\t")[n // 4 % 2], **(place if n % 3 == 1 else {})}
+
+        def rows() -> None:
+            batches = ds.as_batches(path, **settings)
+            delivered = sum(batch.n_rows for batch in batches)
+            assert batches.rows_read == delivered + batches.rows_skipped
+
+        is_refused(rows, SourceError)
 
     return read
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    "bank": bank,
-    "screener": screener,
-    "checkpoint": checkpoint,
-    "history": history,
-    "csv": _file(".csv", target="y"),
-    "jsonl": _file(".jsonl", target="y"),
-    "svmlight": _file(".svm", zero_based=False),
-    "parquet": _file(".parquet", target="y"),
-    "gzip": _file(".csv.gz", target="y"),
+    "bank": _state(lambda data: ds.Bank.from_bytes(data, n_threads=1), _use_bank),
+    "screener": _state(ds.FeatureScreener.from_bytes, _use_screener),
+    "checkpoint": _state(lambda data: Checkpoint.from_bytes(data, n_threads=1), _use_checkpoint),
+    "history": _state(ScoreHistory.from_bytes, _use_history),
+    "csv": _file(".csv"),
+    "jsonl": _file(".jsonl"),
+    "svmlight": _file(".svm"),
+    "parquet": _file(".parquet"),
+    "arrow": _file(".arrow"),
+    "compressed": _file(None),
 }

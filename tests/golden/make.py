@@ -1,4 +1,4 @@
-"""Makes the golden banks of the present version: run once per version, never again after.
+"""Makes the golden files of the present version; what there is already stays as it is.
 
 python tests/golden/make.py
 """
@@ -10,6 +10,10 @@ from scipy import sparse
 
 import driftsieve as ds
 from driftsieve.batch import Batch
+from driftsieve.checkpoint import Checkpoint, Place
+from driftsieve.codec import VERSION
+from driftsieve.fingerprint import Seen
+from driftsieve.history import ScoreHistory
 
 FOLDER = Path(__file__).parent
 
@@ -70,12 +74,45 @@ def class_rows(n: int = 1700) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([40.0 * y + i * 7 % 31, i * 7919 % 1009 / 8.0]), y
 
 
-BANKS = {
-    "bank_v2_dense.dsv": dense,
-    "bank_v2_sparse.dsv": faded_sparse,
-    "bank_v2_classes.dsv": many_classes,
+def screener() -> ds.FeatureScreener:
+    """Faded rows, a class that was declared and never came, parameters that are not the usual."""
+    X, y, weight, _ = rows()
+    made = ds.FeatureScreener("fisher", k=2, half_life=700.0, epsilon=0.05, output="mask")
+    classes = ["eggs", "ham", "spam", "tofu"]
+    for k in (slice(1100), slice(1100, 2200)):
+        made.partial_fit(X[k], y[k], classes=classes, sample_weight=weight[k])
+    return made
+
+
+def checkpoint() -> Checkpoint:
+    """A bank, its history, skipped rows, two files (one whose name is no text) and settings."""
+    X, y, _, _ = rows()
+    bank, history = ds.Bank(0.05), ScoreHistory("t", k=1, every=1000)
+    for begin in (0, 1000, 2000):
+        bank.update(X[begin : begin + 1000], y[begin : begin + 1000])
+        history.record(begin + 1000, bank.freeze())
+    files = [Seen("a.csv", 123, 123, "ab" * 32), Seen("caf\\udce9.csv", 99, 45, "cd" * 32)]
+    settings = {"target": "y", "half_life": None}
+    place = Place(3002, 2, ("caf\udce9.csv, line 3: no",), files, settings)
+    return Checkpoint(bank, place, history)
+
+
+MAKERS = {
+    "bank_dense": dense,
+    "bank_sparse": faded_sparse,
+    "bank_classes": many_classes,
+    "screener": screener,
+    "checkpoint": checkpoint,
 }
 
+
+def versions(name: str) -> list[Path]:
+    """The golden files of that name, of every version there was."""
+    return sorted(FOLDER.glob(f"v*_{name}.dsv"))
+
+
 if __name__ == "__main__":
-    for name, make in BANKS.items():
-        FOLDER.joinpath(name).write_bytes(make().to_bytes())
+    for name, make in MAKERS.items():
+        path = FOLDER / f"v{VERSION}_{name}.dsv"
+        if not path.exists():
+            path.write_bytes(make().to_bytes())

@@ -68,6 +68,20 @@ def test_a_class_that_faded_away_is_left_with_no_weight():
         assert np.isfinite(score.function(snap)).all()
 
 
+@pytest.mark.parametrize("silent", [400, 540, 600, 690])
+def test_a_class_long_silent_has_its_weight_and_no_effective_rows_in_the_end(silent):
+    bank = ds.Bank(half_life=1, clock="time").update(X, Y, t=np.zeros(N))
+    two = Y < 2
+    bank.update(X[two], Y[two], t=np.full(two.sum(), float(silent)))
+    snap = bank.freeze()
+    np.testing.assert_allclose(snap.class_weight, [200.0, 200.0, 200 * 2.0**-silent], rtol=1e-12)
+    expected = 200.0 if silent < 530 else 0.0
+    assert snap.class_n_eff[2] == pytest.approx(expected, rel=1e-9)
+    for score in SCORES.values():
+        assert np.isfinite(score.function(snap)).all()
+        assert score.pvalues is None or np.isfinite(score.pvalues(snap)).all()
+
+
 def test_a_clock_that_jumps_back_moves_nothing():
     t = np.arange(N, dtype=float)
     t[200:400] -= 1e6  # the clock of the machine was set back, and then right

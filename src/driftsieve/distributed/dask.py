@@ -6,13 +6,12 @@ where they are. Only the scores come back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
 from driftsieve.bank import Bank, ClockName
-from driftsieve.batch import Missing
-from driftsieve.distributed.plan import BLOCK_SIZE, BlockScores, Plan, clock_of, located
+from driftsieve.distributed.plan import BlockScores, Options, Plan, clock_of, located
 from driftsieve.scores import rank
 
 if TYPE_CHECKING:
@@ -28,15 +27,9 @@ def screen(
     *,
     sample_weight: Any = None,
     t: Any = None,
-    score: str = "mutual_info",
-    n_bins: int = 5,
-    epsilon: float = 0.01,
-    alpha: float = 1.0,
-    half_life: float | None = None,
     clock: ClockName | None = None,
-    missing: Missing = "error",
-    block_size: int = BLOCK_SIZE,
     as_bank: bool = False,
+    **options: Unpack[Options],
 ) -> pd.DataFrame | Bank:
     """Score the features of a dask array or data frame.
 
@@ -52,15 +45,15 @@ def screen(
         Labels; or the name of the column of ``X`` that holds them.
     sample_weight, t : like y, optional
         Weights and times of the rows.
-    score, n_bins, epsilon, alpha, half_life, missing
-        As for ``FeatureScreener`` and ``Bank``.
     clock : {"sample", "batch", "time"}, optional
         "time" by default if ``t`` is given, otherwise "sample": rows have the order they have in
         ``X``. With "batch" every chunk of rows is one tick.
-    block_size : int
-        Features that are merged and scored in one piece.
     as_bank : bool
         Return the merged bank of all features, with moments and quantiles, instead of the scores.
+    **options
+        ``score``, ``n_bins``, ``epsilon``, ``alpha``, ``half_life`` and ``missing``: as they are in
+        ``FeatureScreener``, defaults included. ``block_size``, 1024 by default: the features that
+        are merged and scored in one piece.
 
     Returns
     -------
@@ -69,17 +62,7 @@ def screen(
         feature, in the order of ``X``.
     """
     dask = _dask()
-    plan = Plan.of(
-        score,
-        n_bins=n_bins,
-        epsilon=epsilon,
-        alpha=alpha,
-        half_life=half_life,
-        clock=clock_of(clock, t, "t"),
-        missing=missing,
-        block_size=block_size,
-        whole_bank=as_bank,
-    )
+    plan = Plan.of(clock_of(clock, t, "t"), **options, whole_bank=as_bank)
     rows = _Rows.of(X, y, sample_weight, t, join_columns=as_bank)
     if as_bank:
         whole = [dask.delayed(_bank)(plan, *chunk) for chunk in rows.chunks(0)]
@@ -87,13 +70,13 @@ def screen(
         return Bank.from_bytes(bank.to_bytes())  # with all threads, no longer a task's share
     tasks = []
     for group, (first, width) in enumerate(rows.column_groups):
-        n_blocks = max(1, -(-width // block_size))
+        n_blocks = max(1, -(-width // plan.block_size))
         cuts = [
             dask.delayed(_cut_bank, nout=n_blocks)(plan, *chunk) for chunk in rows.chunks(group)
         ]
         for b, parts in enumerate(zip(*cuts, strict=True)):
             merged = _tree(plan, list(parts))
-            tasks.append(dask.delayed(plan.scores)(merged, first + b * block_size))
+            tasks.append(dask.delayed(plan.scores)(merged, first + b * plan.block_size))
     return _table(plan, dask.compute(*tasks), rows.feature_names)
 
 

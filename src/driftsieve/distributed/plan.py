@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Missing, RowError
@@ -16,6 +16,21 @@ from driftsieve.snapshot import Floats
 
 BLOCK_SIZE = 1024
 """Features in a block: what is merged and scored in one piece."""
+
+
+class Options(TypedDict, total=False):
+    """The keywords that every ``screen`` takes. ``Plan.of`` has their defaults, those of
+    ``FeatureScreener`` and ``Bank``, which say what they mean.
+    """
+
+    score: str
+    n_bins: int
+    epsilon: float
+    alpha: float
+    half_life: float | None
+    missing: Missing
+    block_size: int
+    """Features that are merged and scored in one piece."""
 
 
 class BlockScores(NamedTuple):
@@ -38,15 +53,15 @@ class Plan:
     @classmethod
     def of(
         cls,
-        score: str,
-        *,
-        n_bins: int,
-        epsilon: float,
-        alpha: float,
-        half_life: float | None,
         clock: ClockName,
-        missing: Missing,
-        block_size: int,
+        *,
+        score: str = "mutual_info",
+        n_bins: int = 5,
+        epsilon: float = 0.01,
+        alpha: float = 1.0,
+        half_life: float | None = None,
+        missing: Missing = "error",
+        block_size: int = BLOCK_SIZE,
         whole_bank: bool = False,
     ) -> Plan:
         """A plan whose banks keep only what ``score`` needs, or everything, uncut, for a

@@ -6,11 +6,10 @@ The workers need driftsieve, as they need pyspark; nothing of either is shipped 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from driftsieve.bank import Bank, ClockName
-from driftsieve.batch import Missing
-from driftsieve.distributed.plan import BLOCK_SIZE, Plan, clock_of
+from driftsieve.distributed.plan import Options, Plan, clock_of
 from driftsieve.distributed.spark_blocks import (
     check_order,
     collected,
@@ -36,15 +35,9 @@ def screen(
     sample_weight: str | None = None,
     time: str | None = None,
     order: str | Sequence[str] | None = None,
-    score: str = "mutual_info",
-    n_bins: int = 5,
-    epsilon: float = 0.01,
-    alpha: float = 1.0,
-    half_life: float | None = None,
     clock: ClockName | None = None,
-    missing: Missing = "error",
-    block_size: int = BLOCK_SIZE,
     as_bank: bool = False,
+    **options: Unpack[Options],
 ) -> DataFrame | Bank:
     """Score the features of a Spark DataFrame.
 
@@ -66,15 +59,15 @@ def screen(
     order : str or list of str, optional
         Columns that number the rows for ``clock="sample"`` where rows fade; equal ones are
         numbered in any order.
-    score, n_bins, epsilon, alpha, half_life, missing
-        As for ``FeatureScreener`` and ``Bank``.
     clock : {"sample", "time"}, optional
         "time" by default if ``time`` is given, otherwise "sample".
-    block_size : int
-        Features that are merged and scored in one piece.
     as_bank : bool
         Return the merged bank of all features, with moments and quantiles, instead of the scores.
         It goes through one task and to the driver: for what fits there.
+    **options
+        ``score``, ``n_bins``, ``epsilon``, ``alpha``, ``half_life`` and ``missing``: as they are in
+        ``FeatureScreener``, defaults included. ``block_size``, 1024 by default: the features that
+        are merged and scored in one piece.
 
     Returns
     -------
@@ -89,17 +82,7 @@ def screen(
             'clock="batch" counts micro-batches, and a DataFrame at rest has none: use '
             'screen_stream, or clock="time" with the number of the batch as time.'
         )
-    plan = Plan.of(
-        score,
-        n_bins=n_bins,
-        epsilon=epsilon,
-        alpha=alpha,
-        half_life=half_life,
-        clock=clock,
-        missing=missing,
-        block_size=block_size,
-        whole_bank=as_bank,
-    )
+    plan = Plan.of(clock, **options, whole_bank=as_bank)
     roles = Roles.of(df, target, features, sample_weight, time, order)
     check_order(roles, plan)
     parts = pieces(df, roles, plan)

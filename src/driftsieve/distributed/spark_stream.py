@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from driftsieve.bank import ClockName
-from driftsieve.batch import Missing
-from driftsieve.distributed.plan import BLOCK_SIZE, Plan, clock_of
+from driftsieve.distributed.plan import Options, Plan, clock_of
 from driftsieve.distributed.spark_blocks import (
     blocks,
     check_order,
@@ -37,15 +36,9 @@ def screen_stream(
     sample_weight: str | None = None,
     time: str | None = None,
     order: str | Sequence[str] | None = None,
-    score: str = "mutual_info",
-    n_bins: int = 5,
-    epsilon: float = 0.01,
-    alpha: float = 1.0,
-    half_life: float | None = None,
     clock: ClockName | None = None,
-    missing: Missing = "error",
-    block_size: int = BLOCK_SIZE,
     trigger: dict[str, Any] | None = None,
+    **options: Unpack[Options],
 ) -> StreamingQuery:
     """Start a query that keeps the ranking of the features of a stream up to date.
 
@@ -69,14 +62,14 @@ def screen_stream(
     order : str or list of str, optional
         Columns that number the rows of a micro-batch for ``clock="sample"`` where rows fade; those
         of the next one come after them.
-    score, n_bins, epsilon, alpha, half_life, missing, block_size
-        As for ``screen``. Those that shape the state (all but ``n_bins`` and the choice among
-        scores that need the same) cannot change from one start to the next.
     clock : {"sample", "batch", "time"}, optional
         "time" by default if ``time`` is given, otherwise "sample". With "batch" every micro-batch
         is one tick.
     trigger : dict, optional
         As for ``DataStreamWriter.trigger``: ``{"processingTime": "1 minute"}``, say.
+    **options
+        As for ``screen``. Those that shape the state (all but ``n_bins`` and the choice among
+        scores that need the same) cannot change from one start to the next.
 
     Returns
     -------
@@ -85,17 +78,8 @@ def screen_stream(
     """
     check_frame(df, streaming=True)
     clock = clock_of(clock, time, "time")
-    plan = Plan.of(
-        score,
-        n_bins=n_bins,
-        epsilon=epsilon,
-        alpha=alpha,
-        half_life=half_life,
-        # Tasks see parts of a micro-batch, and all of its rows share one tick: that is a time.
-        clock="time" if clock == "batch" else clock,
-        missing=missing,
-        block_size=block_size,
-    )
+    # Tasks see parts of a micro-batch, and all of its rows share one tick: that is a time.
+    plan = Plan.of("time" if clock == "batch" else clock, **options)
     roles = Roles.of(df, target, features, sample_weight, time, order)
     check_order(roles, plan)
     write = sink if callable(sink) else _parquet_sink(sink)

@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from driftsieve.codec import malformed
 from driftsieve.history.chart import line_chart, long_form
 from driftsieve.history.selection import Event, Selection
 from driftsieve.history.trace import Trace
@@ -272,7 +273,7 @@ class ScoreHistory:
             self._trace.restore(meta["trace"], arrays)
             self._selection.restore(meta["selection"], arrays, self.n_features)
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
-            raise ValueError(f"the bytes of a ScoreHistory are malformed: {error}") from error
+            raise malformed(error, "the bytes of a ScoreHistory") from error
         return self
 
 

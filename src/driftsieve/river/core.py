@@ -12,8 +12,10 @@ from river import base
 from driftsieve._core import pick
 from driftsieve.bank import ClockName
 from driftsieve.batch import Missing
+from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
 from driftsieve.river.dict_bank import DictBank
 from driftsieve.scores import SCORES, rank
+from driftsieve.screener.checks import check_choices
 from driftsieve.screener.reading import selection
 from driftsieve.screener.rules import RULES, RuleName, check_bins, check_rule
 
@@ -55,7 +57,10 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
     every
         The selection that transforms is never older than this many rows.
     n_threads
-        Threads that take in rows and score.
+        Threads that take in blocks of rows and score; all cores by default.
+    max_features, max_classes, max_bytes, on_limit
+        As in :class:`driftsieve.Bank`; keys and rows of new labels beyond them are left out and
+        counted in ``ignored`` with ``on_limit="ignore_new"``.
 
     Examples
     --------
@@ -83,12 +88,13 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         missing: Missing = "error",
         absent: Literal["zero", "missing"] = "zero",
         every: int = 1024,
-        n_threads: int = 1,
+        n_threads: int | None = None,
+        max_features: int = MAX_FEATURES,
+        max_classes: int = MAX_CLASSES,
+        max_bytes: float | None = None,
+        on_limit: OnLimit = "error",
     ) -> None:
-        for name, value, choices in (("score", score, SCORES), ("rule", rule, RULES)):
-            if value not in choices:
-                expected = ", ".join(map(repr, choices))
-                raise ValueError(f"{name} must be one of {expected}, got {value!r}.")
+        check_choices(score=(score, SCORES), rule=(rule, RULES))
         check_rule(rule, k, score)
         check_bins(n_bins)
         if every < 1:
@@ -105,11 +111,16 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         self.absent = absent
         self.every = every
         self.n_threads = n_threads
+        self.max_features = max_features
+        self.max_classes = max_classes
+        self.max_bytes = max_bytes
+        self.on_limit = on_limit
         needs = SCORES[score].needs
         self._bank = DictBank(
             absent=absent,
             missing=missing,
             clock=clock,
+            limits=Limits(max_features, max_classes, max_bytes, on_limit),
             epsilon=epsilon,
             moments=needs == "moments",
             quantiles=needs == "quantiles",
@@ -151,6 +162,11 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
             self._renew()
         chosen = self._chosen
         return X[[key for key in X.columns if chosen is None or key in chosen]]
+
+    @property
+    def ignored(self) -> dict[str, int]:
+        """What ``on_limit="ignore_new"`` left out: rows of new labels, and values of new keys."""
+        return dict(self._bank.ignored)
 
     @property
     def scores(self) -> dict[Hashable, float]:

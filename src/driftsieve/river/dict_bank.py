@@ -11,28 +11,34 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from driftsieve._core import RowCollector
+from driftsieve import growth
+from driftsieve._core import NO_ROOM, TAKEN, RowCollector
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing
 from driftsieve.limits import Limits
+from driftsieve.river.known import Known, Newcomers
 from driftsieve.scores import ScoreFunction
 from driftsieve.screener.reading import read_bank
 from driftsieve.snapshot import Floats
 
-_MOST_ROWS = 256  # a dense bank takes in that many at once without a copy
-_MOST_CELLS = 1 << 20  # 8 MB of rows wait at most
+_MOST_CELLS = 1 << 22  # 32 MB of rows wait at most
+_MOST_VALUES = 1 << 17  # and that many of late features
+_ROWS = 1024  # wait, or a block: giving some to the banks costs as much as a hundred rows
+_NOBODY = Newcomers([], [])
 
 
 class DictBank:
     """Features are keys and classes are labels, both anything hashable and known from when they are
-    first seen. Rows wait in a buffer until there are enough of them, or somebody reads.
-
-    Keys that come together get their columns in sorted order, whatever their order in the row.
+    first seen. Rows wait until there is a block of them, which is taken in without a copy, or until
+    somebody reads.
 
     - ``absent="zero"``: one dense bank for the keys of the first row, and one sparse bank for all
       that come later. Both see every row, so a late feature has its zeros behind it.
     - ``absent="missing"``: a row does not count for a feature it does not have. What comes later
       goes to further dense banks, each twice as wide, that see the rows from then on.
+
+    The limits hold for the banks together and for what waits. A row is held against them before
+    anything of it is kept, so that the banks never refuse it later, or only one of them does.
     """
 
     def __init__(
@@ -41,6 +47,7 @@ class DictBank:
         absent: Literal["zero", "missing"],
         missing: Missing,
         clock: ClockName,
+        limits: Limits,
         **settings: Any,
     ) -> None:
         if absent not in ("zero", "missing"):
@@ -48,20 +55,23 @@ class DictBank:
         self.absent = absent
         self.missing = missing
         self.clock = clock
-        self._taken = 0
+        self.ignored = {"rows": 0, "values": 0}
+        self._limits = limits
         self._settings = settings
-        self._index: dict[Hashable, int] = {}
-        self._codes: dict[Hashable, int] = {}
+        self._template = self._new_bank()  # complains now, not with the first row
         self._banks = [self._new_bank(), self._new_bank()] if absent == "zero" else []
-        if absent == "missing":
-            self._new_bank()  # complains now, not with the first row
         self._ends: list[int] = []  # where the columns of each dense bank end, beyond "zero"
-        self._width = 0  # of all dense columns
+        self._known = Known()
+        self._taken = 0  # rows that the banks have
+        self._n_values = 0  # and values of late features
+        self._turned_away = -_ROWS  # rows there were when newcomers last found no room
         self._collect(0)
 
     def _new_bank(self) -> Bank:
         missing: Missing = "ignore" if self.absent == "missing" else self.missing
-        return Bank(missing=missing, clock=self.clock, **self._settings)
+        limits = {name: getattr(self._limits, name) for name in ("max_features", "max_classes")}
+        settings = {**self._settings, **limits, "max_bytes": math.inf}
+        return Bank(missing=missing, clock=self.clock, **settings)
 
     @property
     def n_rows(self) -> int:
@@ -69,36 +79,45 @@ class DictBank:
 
     @property
     def keys(self) -> list[Hashable]:
-        return list(self._index)
+        return list(self._known.columns)
 
     @property
     def labels(self) -> list[Hashable]:
-        return list(self._codes)
+        return list(self._known.classes)
 
     @property
     def nbytes(self) -> int:
         """Bytes that the state and the waiting rows take."""
-        waiting = sum(int(array.nbytes) for array in self._rows.rows())
-        return waiting + sum(bank.nbytes for bank in self._banks)
+        return self._rows.nbytes + sum(bank.nbytes for bank in self._banks)
+
+    # --- rows -----------------------------------------------------------------------------------
 
     def update_one(
         self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0, t: float | None = None
     ) -> None:
         """Take in a row. A bad one raises an error and leaves all as it was."""
-        waiting = self._rows.append(x, y, w, t) or self._append_new(x, y, w, t)
-        if waiting >= self._room:
+        answer = self._rows.append(x, y, w, t)
+        if answer == NO_ROOM:
             self.flush()
+            answer = self._rows.append(x, y, w, t)
+        if answer != TAKEN:
+            self._append_new(x, y, w, t)
 
-    def _append_new(self, x: dict[Hashable, Any], y: Hashable, w: float, t: float | None) -> int:
-        """A row with a label or a key that is not known yet."""
-        _check_label(y)
+    def _append_new(self, x: dict[Hashable, Any], y: Hashable, w: float, t: float | None) -> None:
+        """A row with a label or a key that is not known yet, or for which there may be no room."""
         trial = self._collector(dict.fromkeys(x, 0), {y: 0}, 0)
         trial.append(x, y, w, t)  # complains, if there is reason to, before anything has changed
-        new = [key for key in x if key not in self._index]
-        self._check_limits(len(new), int(y not in self._codes))
-        self._register(new)
-        self._codes.setdefault(y, len(self._codes))
-        return self._rows.append(x, y, w, t)
+        new = self._admit(x, [y], 1)
+        if y not in self._known.classes and y not in new.labels:
+            self.ignored["rows"] += 1
+            return
+        self._learn_keys(new)
+        known = {key: value for key, value in x.items() if key in self._known.columns}
+        self.ignored["values"] += len(x) - len(known)
+        if self._rows.append(known, y, w, t) == NO_ROOM:
+            self.flush()
+            self._rows.make_room(1, len(known))  # it has been admitted
+            self._rows.append(known, y, w, t)
 
     def update_many(
         self, X: Any, y: Iterable[Hashable], w: ArrayLike | None, t: ArrayLike | None
@@ -106,25 +125,30 @@ class DictBank:
         """Take in the rows of a data frame: the same as one by one, its columns the keys of each,
         except that with ``clock="batch"`` they share a tick.
         """
-        codes = dict(self._codes)
+        codes = dict(self._known.classes)
         numbers = [codes.setdefault(label, len(codes)) for label in y]
-        new = list(codes)[len(self._codes) :]
-        for label in new:
-            _check_label(label)
         batch = Batch.of(X, numbers, sample_weight=w, t=t, missing=self.missing)
         if (batch.t is None) != (self.clock != "time"):
             raise ValueError(f't goes with clock="time", and only with it; it is {self.clock!r}.')
         if not batch.n_rows:
             return
+        for time in () if batch.t is None else (batch.t.min(), batch.t.max()):
+            self._rows.check(1.0, time)
         names = list(nw.from_native(X, eager_only=True).columns)
-        new_keys = [name for name in names if name not in self._index]
-        self._check_limits(len(new_keys), len(new))
-        self.flush()
-        self._register(new_keys)
-        for label in new:
-            self._codes[label] = codes[label]
-        columns = np.array([self._index[name] for name in names], dtype=np.int64)
-        given = np.asarray(batch.X)
+        new = self._admit(names, codes, batch.n_rows)
+        kept = batch.y < len(self._known.classes) + len(new.labels)
+        self.ignored["rows"] += int(np.count_nonzero(~kept))
+        if kept.any():
+            self.flush()
+            self._learn_keys(new)
+            self._take_frame(names, batch.part(kept, batch.n_features))
+
+    def _take_frame(self, names: list[str], batch: Batch) -> None:
+        column = self._known.columns
+        known = np.array([name in column for name in names], dtype=bool)
+        self.ignored["values"] += batch.n_rows * int(np.count_nonzero(~known))
+        columns = np.array([column[name] for name in names if name in column], dtype=np.int64)
+        given = np.asarray(batch.X)[:, known]
         dense = np.full((batch.n_rows, self._width), self._fill)
         dense[:, columns[columns < self._width]] = given[:, columns < self._width]
         late = np.flatnonzero(columns >= self._width)
@@ -153,59 +177,6 @@ class DictBank:
             None if (weights == 1).all() else weights,
             times if self.clock == "time" else None,
         )
-        self._rows.clear()
-
-    def read(self, function: ScoreFunction, n_bins: int, one_class: float) -> Floats:
-        """The function of every feature; ``one_class`` for those that met fewer than two."""
-        self.flush()
-        parts = [read_bank(bank, function, n_bins, one_class) for bank in self._banks]
-        return np.concatenate([np.empty(0), *parts])[: len(self._index)]
-
-    @property
-    def _fill(self) -> float:
-        return 0.0 if self.absent == "zero" else math.nan
-
-    def _collect(self, width: int) -> None:
-        self._width = width
-        self._rows = self._collector(self._index, self._codes, width)
-        self._make_room()
-
-    def _make_room(self) -> None:
-        """How many rows may wait: up to the next block of the banks, if there were reads before."""
-        most = 1 if self.clock == "batch" else _MOST_CELLS // max(1, self._width)
-        most = min(max(1, most), _MOST_ROWS)
-        self._room = most - self._taken % most
-
-    def _collector(
-        self, columns: dict[Any, int], classes: dict[Any, int], width: int
-    ) -> RowCollector:
-        return RowCollector(
-            columns, classes, width, self._fill, self.missing == "ignore", self.clock == "time"
-        )
-
-    def _check_limits(self, n_keys: int, n_labels: int) -> None:
-        """Refuse what the banks would refuse when the rows no longer wait."""
-        limits = Limits()
-        limits.check_features(len(self._index) + n_keys)
-        limits.check_classes(len(self._codes) + n_labels)
-
-    def _register(self, new: Iterable[Hashable]) -> None:
-        keys: list[Any] = list(new)
-        try:
-            keys.sort()
-        except TypeError:  # of several types
-            keys.sort(key=repr)
-        first = not self._index
-        for key in keys:
-            self._index[key] = len(self._index)
-        known = len(self._index)
-        if self.absent == "missing" and known > self._width:
-            self.flush()
-            self._banks.append(self._new_bank())
-            self._collect(max(known, 2 * self._width))
-            self._ends.append(self._width)
-        elif first and not self.n_rows:
-            self._collect(known)
 
     def _take(
         self,
@@ -218,32 +189,152 @@ class DictBank:
         times: NDArray[Any] | None,
     ) -> None:
         # Everything was checked when it came: no need to do so again.
-        rows = (codes, weights, times, None)
-        self._taken += len(codes)
-        self._make_room()
+        rows = (codes, weights, times, None, self.missing == "error")
         if self.absent == "zero":
-            shape = (len(codes), len(self._index) - self._width)
+            shape = (len(codes), len(self._known.columns) - self._width)
             late = sparse.csr_array((data, indices, indptr), shape=shape)
             if len(data):
                 late = late.sorted_indices()
             if self._width:
                 self._banks[0].update_batch(Batch(dense, *rows))
             self._banks[1].update_batch(Batch(late, *rows))
-            return
-        begin = 0
-        for bank, end in zip(self._banks, self._ends, strict=True):
-            bank.update_batch(Batch(dense[:, begin:end], *rows))
-            begin = end
+        else:
+            begin = 0
+            for bank, end in zip(self._banks, self._ends, strict=True):
+                bank.update_batch(Batch(dense[:, begin:end], *rows))
+                begin = end
+        self._taken += len(codes)
+        self._n_values += len(data)
+        self._rows.clear()
+        self._make_room()
+
+    def read(self, function: ScoreFunction, n_bins: int, one_class: float) -> Floats:
+        """The function of every feature; ``one_class`` for those that met fewer than two."""
+        self.flush()
+        parts = [read_bank(bank, function, n_bins, one_class) for bank in self._banks]
+        return np.concatenate([np.empty(0), *parts])[: len(self._known.columns)]
+
+    # --- limits ---------------------------------------------------------------------------------
+
+    def _admit(
+        self, keys: Iterable[Hashable], labels: Iterable[Hashable], n_rows: int
+    ) -> Newcomers:
+        """Who may become known through these rows; LimitError where they may not be taken in.
+
+        Nothing changes but that waiting rows may be taken in.
+        """
+        keys = list(keys)
+        new = self._known.newcomers(keys, labels, self._limits)
+        late = sum(self._known.columns.get(key, -1) >= self._width for key in keys)
+        choices = [new]
+        if self._limits.ignores_new:
+            choices += [Newcomers([], new.labels), _NOBODY]
+        for admitted in choices:
+            n_new = 0 if self._starts() else len(admitted.keys)
+            if self._has_room(n_rows, n_rows * (late + n_new), admitted):
+                return admitted
+        raise self._limits.too_large(self.nbytes)
+
+    def _has_room(self, rows: int, values: int, new: Newcomers) -> bool:
+        # Newcomers may fill half of the room, so that what is known can go on.
+        halved = self._limits.ignores_new and new != _NOBODY
+        limit = (0.5 if halved else 1.0) * self._limits.bytes
+        many = math.inf if halved else rows
+        if self._needed(many, values, new) <= limit:
+            return True
+        if halved and self.n_rows - self._turned_away < _ROWS:
+            return False
+        self.flush()  # what waits may take less when it no longer does
+        found = self._needed(many, values, new) <= limit
+        if halved and not found:
+            self._turned_away = self.n_rows
+        return found
+
+    def _needed(self, rows: float, values: int, new: Newcomers = _NOBODY) -> float:
+        """Bytes there may be with the rows that wait, and so many more and their newcomers."""
+        n_keys = len(self._known.columns) + len(new.keys)
+        n_classes = len(self._known.classes) + len(new.labels)
+        widths = [n_keys if self._starts() else self._width]
+        if self.absent == "missing":
+            wider = self._wider(n_keys) if n_keys > self._width else self._width
+            widths = np.diff([0, *self._ends, wider]).tolist()
+        rows, values = rows + len(self._rows), values + self._rows.n_values
+        return self._meter.needed(widths, n_keys - self._width, n_classes, rows, values)
+
+    def _new_meter(self) -> growth.SharedMeter:
+        if self.absent == "zero":
+            return growth.SharedMeter([self._banks[0]._core], self._banks[1]._core)
+        banks = (*self._banks, self._template)  # the next one that there will be
+        return growth.SharedMeter([bank._core for bank in banks], None)
+
+    def _make_room(self) -> None:
+        """Rows wait up to the end of a block of the banks, which take whole blocks as they lie."""
+        self._meter.measure(self._n_values)
+        block = self._template._core.block_rows
+        if self.clock == "batch":
+            most = 1
+        elif block * self._width <= _MOST_CELLS:
+            most = block * max(1, min(_ROWS, _MOST_CELLS // max(1, self._width)) // block)
+            most -= self._taken % block
+        else:
+            most = max(1, _MOST_CELLS // 8 // self._width)
+        left = self._limits.bytes - self._needed(most, 0)
+        if left < 0:
+            left = max(0.0, self._limits.bytes - self._needed(0, 0)) / 2
+            most = min(most, int(left / self._meter.of_row(self._width)))
+        values = left / growth.of_value(len(self._known.classes))
+        self._rows.make_room(most, int(min(_MOST_VALUES, max(0.0, values))))
+
+    # --- what is known --------------------------------------------------------------------------
+
+    def _starts(self) -> bool:
+        """Whether the keys that come next are those of the first row."""
+        return not self._known.columns and not self.n_rows
+
+    def _wider(self, n_keys: int) -> int:
+        return max(n_keys, 2 * self._width)
+
+    def _learn_keys(self, new: Newcomers) -> None:
+        starts = self._starts()
+        known = len(self._known.columns) + len(new.keys)
+        widens = self.absent == "missing" and known > self._width
+        if widens:
+            self.flush()
+        self._known.add(new)
+        if widens:
+            self._banks.append(self._new_bank())
+            self._ends.append(self._wider(known))
+            self._collect(self._wider(known))
+        elif starts:
+            self._collect(known)
+
+    @property
+    def _fill(self) -> float:
+        return 0.0 if self.absent == "zero" else math.nan
+
+    def _collect(self, width: int) -> None:
+        self._width = width  # of all dense columns
+        self._rows = self._collector(self._known.columns, self._known.classes, width)
+        self._meter = self._new_meter()
+        self._make_room()
+
+    def _collector(
+        self, columns: dict[Any, int], classes: dict[Any, int], width: int
+    ) -> RowCollector:
+        return RowCollector(
+            columns,
+            classes,
+            width,
+            self._fill,
+            self.missing == "ignore",
+            self.clock == "time",
+            self._template.half_life,
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         self.flush()  # what waits and what does not is no part of the state
-        return {name: value for name, value in vars(self).items() if name != "_rows"}
+        return {name: v for name, v in vars(self).items() if name not in ("_rows", "_meter")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._collect(self._width)
-
-
-def _check_label(label: Hashable) -> None:
-    if label is None or label != label:
-        raise ValueError(f"Input y contains a missing label: {label}.")

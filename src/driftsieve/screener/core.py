@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Literal, Self, cast
 
-import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from driftsieve import codec, select
+from driftsieve import select
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing
 from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, OnLimit
 from driftsieve.scores import SCORES, ScoreFunction, rank
-from driftsieve.screener.reading import read_bank, selection
+from driftsieve.screener.checks import (
+    check_choices,
+    check_declared,
+    check_kept,
+    check_same_settings,
+    is_frame,
+    matrix_of,
+)
+from driftsieve.screener.masking import masked
+from driftsieve.screener.reading import BANK_PARAMETERS, new_bank, read_bank, selection
 from driftsieve.screener.rules import RULES, RuleName, check_bins, check_rule
 from driftsieve.screener.score_name import ScoreParameter
+from driftsieve.screener.storing import Stored
 from driftsieve.snapshot import Floats
-
-_CHOICES: dict[str, Iterable[str]] = {
-    "score": SCORES,
-    "rule": RULES,
-    "new_features": ("error", "grow"),
-    "output": ("select", "mask"),
-}
 
 
 class FeatureScreener(SelectorMixin, BaseEstimator):
@@ -168,7 +170,7 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
                     f"was: {declared!r}"
                 )
             if not fresh:
-                _check_declared(self.bank_.classes, given)
+                check_declared(self.bank_.classes, given)
             declared = given
         return self._learn(X, y, sample_weight, t, declared, fresh=fresh)
 
@@ -191,15 +193,15 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         if np.asarray(y).ndim == 2:
             y = column_or_1d(y, warn=True)
         if declared is not None:
-            _check_declared(y, declared)
+            check_declared(y, declared)
         bank = self._empty_bank()
-        X = self._matrix(X)
+        X = matrix_of(X, self)
         if not fresh:
-            _check_same_settings(self.bank_, bank)
-            _check_kept(self.bank_, self.score)
+            check_same_settings(self.bank_, bank)
+            check_kept(self.bank_, self.score)
             bank = self.bank_
             self._check_columns(X)
-            if bank.feature_names is None and _is_frame(X):  # scikit-learn has warned
+            if bank.feature_names is None and is_frame(X):  # scikit-learn has warned
                 X = Batch.of(X, y, missing=self.missing).X
         bank.update(X, y, sample_weight=sample_weight, t=t)
         if fresh:
@@ -217,48 +219,17 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         return self
 
     def _empty_bank(self) -> Bank:
-        needs = SCORES[self.score].needs
-        return Bank(
-            self.epsilon,
-            moments=needs == "moments",
-            quantiles=needs == "quantiles",
-            alpha=self.alpha,
-            half_life=self.half_life,
-            clock=self.clock,
-            missing=self.missing,
-            n_threads=self.n_threads,
-            max_features=self.max_features,
-            max_classes=self.max_classes,
-            max_bytes=self.max_bytes,
-            on_limit=self.on_limit,
-        )
+        return new_bank(self.score, **{name: getattr(self, name) for name in BANK_PARAMETERS})
 
     def _check_parameters(self) -> None:
-        for name, choices in _CHOICES.items():
-            if (value := getattr(self, name)) not in choices:
-                expected = ", ".join(map(repr, choices))
-                raise ValueError(f"{name} must be one of {expected}, got {value!r}.")
+        check_choices(
+            score=(self.score, SCORES),
+            rule=(self.rule, RULES),
+            new_features=(self.new_features, ("error", "grow")),
+            output=(self.output, ("select", "mask")),
+        )
         check_bins(self.n_bins)
         check_rule(self.rule, self.k, self.score)
-
-    def _matrix(self, X: Any) -> Any:
-        """X as a frame, a CSR matrix or an array of floats; all else is for the bank to check."""
-        if not _is_frame(X):
-            return check_array(
-                X,
-                accept_sparse="csr",
-                dtype=(np.float64, np.float32),
-                ensure_all_finite=False,
-                estimator=self,
-                input_name="X",
-            )
-        for what, size in zip(("sample", "feature"), nw.from_native(X).shape, strict=True):
-            if size == 0:
-                raise ValueError(
-                    f"Found array with 0 {what}(s) (shape={nw.from_native(X).shape}) while a "
-                    f"minimum of 1 is required by {type(self).__name__}."
-                )
-        return X
 
     def _check_columns(self, X: Any) -> None:
         if not (self.new_features == "grow" and sparse.issparse(X)):
@@ -345,7 +316,7 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         return self._readings[name][1]
 
     def _by_block(self, function: ScoreFunction) -> Floats:
-        _check_kept(self.bank_, self.score)
+        check_kept(self.bank_, self.score)
         return read_bank(self.bank_, function, self.n_bins)
 
     # --- transforming ---------------------------------------------------------------------------
@@ -360,12 +331,7 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
             return super().transform(X)
         finite = "allow-nan" if self.missing == "ignore" else True
         X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=finite, reset=False)
-        if not sparse.issparse(X):
-            return np.where(support, X, X.dtype.type(0))
-        X = X.copy()
-        X.data[~support[X.indices]] = 0
-        X.eliminate_zeros()
-        return X
+        return masked(X, support)
 
     def inverse_transform(self, X: Any) -> Any:
         """X with zeros in the columns that were not selected."""
@@ -389,66 +355,11 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
 
     def to_bytes(self) -> bytes:
         """Parameters and state, without pickle; ``from_bytes`` gives an equal screener back."""
-        parameters = {
-            name: value.item() if isinstance(value, np.generic) else value
-            for name, value in self.get_params().items()
-        }
-        header: dict[str, Any] = {"kind": "screener", "parameters": parameters, "classes": None}
         if not self.__sklearn_is_fitted__():
-            return codec.pack(header, b"")
-        if self._declared is not None:
-            header["classes"] = self._declared.tolist()
-        return codec.pack(header, self.bank_.to_bytes())
+            return Stored(self.get_params()).to_bytes()
+        return Stored(self.get_params(), self._declared, self.bank_).to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """The screener that ``to_bytes`` stored; ValueError if the bytes are not sound."""
-        header, payload = codec.unpack(data, "screener")
-        try:
-            screener = cls(**header["parameters"])
-            screener._check_parameters()
-            fresh, declared = screener._empty_bank(), header["classes"]
-            if not payload:
-                return screener
-            bank = Bank.from_bytes(payload, n_threads=screener.n_threads)
-            _check_same_settings(bank, fresh)
-            _check_kept(bank, screener.score)
-            if declared is not None:
-                declared = np.unique(declared)
-                _check_declared(bank.classes, declared)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"These bytes are malformed: {error}") from error
-        return screener._hold(bank, declared)
-
-
-def _is_frame(X: Any) -> bool:
-    return bool(nw.dependencies.is_into_dataframe(X))
-
-
-def _check_declared(y: Any, declared: NDArray[Any]) -> None:
-    unknown = np.setdiff1d(np.asarray(y), declared)
-    if unknown.size:
-        raise ValueError(
-            f"y contains the labels {unknown.tolist()}, which are not in the classes "
-            f"{declared.tolist()} given to partial_fit."
-        )
-
-
-def _check_same_settings(bank: Bank, fresh: Bank) -> None:
-    for name in ("epsilon", "clock", "half_life", "missing"):
-        was, now = getattr(bank, name), getattr(fresh, name)
-        if was != now:
-            raise ValueError(
-                f"{name} was {was!r} when the first rows came and is {now!r} now: "
-                "call fit to start anew with it, or set it back."
-            )
-
-
-def _check_kept(bank: Bank, score: str) -> None:
-    needs = SCORES[score].needs
-    if not getattr(bank, needs):
-        able = [name for name in SCORES if getattr(bank, SCORES[name].needs)]
-        raise ValueError(
-            f"score={score!r} needs {needs}, which this screener did not keep as it learned with "
-            f"another score: set it to one of {', '.join(map(repr, able))}, or call fit anew."
-        )
+        return Stored.from_bytes(data, cls)

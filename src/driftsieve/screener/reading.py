@@ -1,6 +1,8 @@
-"""Scores of a bank of any width, and the selection a rule makes of them."""
+"""A bank for a score, its scores whatever its width, and the selection a rule makes of them."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +12,27 @@ from driftsieve.scores import SCORES, ScoreFunction
 from driftsieve.screener.rules import RULES
 from driftsieve.snapshot import Floats
 
+BANK_PARAMETERS = (
+    "epsilon",
+    "alpha",
+    "half_life",
+    "clock",
+    "missing",
+    "n_threads",
+    "max_features",
+    "max_classes",
+    "max_bytes",
+    "on_limit",
+)
+"""Of a screener: those that it hands on to its bank."""
+
 _BLOCK_CELLS = 1 << 21  # a frozen block takes 16 MB, however many features there are
+
+
+def new_bank(score: str, **parameters: Any) -> Bank:
+    """An empty bank that keeps what the score needs, and nothing else."""
+    needs = SCORES[score].needs
+    return Bank(moments=needs == "moments", quantiles=needs == "quantiles", **parameters)
 
 
 def read_bank(

@@ -8,9 +8,11 @@ from typing import Any
 import narwhals.stable.v1 as nw
 
 from driftsieve.sources.base import Encoded, Options, Rows, SourceError
-from driftsieve.sources.columns import TableEncoder
+from driftsieve.sources.columns import TableEncoder, check_unique
 from driftsieve.sources.files import READ_ERRORS, File, opened, pyarrow
 from driftsieve.sources.frames import table_of
+
+_BLOCK = 1 << 20
 
 
 class ArrowReader:
@@ -23,10 +25,28 @@ class ArrowReader:
 
     def read(self, file: File) -> Iterator[Rows]:
         with opened(file) as (raw, stream):
-            for table in tables(_record_batches(file, stream), file, self._options.batch_size):
+            batches = _record_batches(file, _Doubting(stream))
+            for table in tables(batches, file, self._options.batch_size):
                 rows = Rows(len(table), encoded(table, self._encoder, self._options))
                 rows.bytes_read = 0 if file.size is None else raw.tell()
                 yield rows
+
+
+class _Doubting:
+    """A stream that makes no room for bytes before they are there, however many are asked for."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def read(self, size: int = -1) -> bytes:
+        parts = []
+        while size and (part := self._stream.read(min(size, _BLOCK) if size > 0 else _BLOCK)):
+            parts.append(part)
+            size -= len(part) if size > 0 else 0
+        return b"".join(parts)
 
 
 def _record_batches(file: File, stream: Any) -> Iterator[Any]:
@@ -54,6 +74,7 @@ def tables(batches: Iterator[Any], file: File, size: int) -> Iterator[Any]:
     n_pending = n_done = 0
     try:
         for batch in batches:
+            check_unique(batch.schema.names)
             batch.validate(full=True)  # text that is not UTF-8, offsets that point outside
             start = 0
             while n_pending + batch.num_rows - start >= size:
@@ -66,8 +87,10 @@ def tables(batches: Iterator[Any], file: File, size: int) -> Iterator[Any]:
                 n_pending += batch.num_rows - start
     except SourceError:
         raise
-    except (*READ_ERRORS, pa.ArrowException) as problem:
+    except (*READ_ERRORS, MemoryError, RuntimeError, pa.ArrowException) as problem:
         where = f"row {n_done + n_pending}" if n_done + n_pending else None
-        raise SourceError(f"cannot be read: {problem}", file.name, where) from problem
+        hungry = isinstance(problem, MemoryError)
+        cause = "it asks for more memory than there is" if hungry else problem
+        raise SourceError(f"cannot be read: {cause}", file.name, where) from problem
     if pending:
         yield pa.Table.from_batches(pending)

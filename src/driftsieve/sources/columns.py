@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -102,6 +103,13 @@ def find_column(columns: Sequence[str], wanted: Column) -> str | None:
         return columns[int(wanted)]
     except (ValueError, TypeError, IndexError):
         raise SourceError(f"no column {wanted!r}: there are {_list(columns)}") from None
+
+
+def check_unique(columns: Sequence[str]) -> None:
+    """Two columns of one name could not be told apart."""
+    name, times = Counter(columns).most_common(1)[0] if columns else ("", 0)
+    if times > 1:
+        raise SourceError(f"the header has column {name!r} {times} times")
 
 
 def without(columns: Sequence[str], drop: Sequence[str]) -> list[str]:

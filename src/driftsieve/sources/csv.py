@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
 from driftsieve.sources import text
 from driftsieve.sources.base import Options, Rows, SourceError
 from driftsieve.sources.cells import CellParser, is_number, split
-from driftsieve.sources.columns import TableEncoder, without
+from driftsieve.sources.columns import TableEncoder, check_unique, without
 from driftsieve.sources.files import File
 
 
@@ -71,9 +70,7 @@ class CsvReader:
             has_header = self._options.target in cells or not any(map(is_number, cells))
         if not has_header:
             return [f"f{i}" for i in range(len(cells))], True
-        name, times = Counter(cells).most_common(1)[0]
-        if times > 1:
-            raise SourceError(f"the header has column {name!r} {times} times")
+        check_unique(cells)
         return cells, False
 
 

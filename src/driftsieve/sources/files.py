@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from driftsieve.sources.base import SourceError
+from driftsieve.sources.xz import XzFile
 
 SUFFIXES = {
     ".svm": "svmlight",
@@ -110,7 +111,7 @@ def _uncompressed(raw: Any, compression: str | None) -> Any:
     if compression == ".bz2":
         return bz2.BZ2File(raw)
     if compression == ".xz":
-        return lzma.LZMAFile(raw)
+        return XzFile(raw)
     if compression == ".zst":
         pa = pyarrow("Reading .zst files")
         return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd")

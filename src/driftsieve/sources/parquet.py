@@ -10,6 +10,9 @@ from driftsieve.sources.base import Options, Rows, SourceError
 from driftsieve.sources.columns import TableEncoder
 from driftsieve.sources.files import File, pyarrow
 
+_AT_ONCE = 32 << 20
+_BUFFER = 1 << 16
+
 
 class ParquetReader:
     """Reads parquet files, some pages of each column at a time."""
@@ -35,7 +38,11 @@ class ParquetReader:
 def _record_batches(file: File, size: int, total: list[int]) -> Iterator[Any]:
     from pyarrow import parquet
 
-    # Without these pyarrow reads ahead until the whole file is in memory.
-    with parquet.ParquetFile(file.name, pre_buffer=False, buffer_size=1 << 16) as source:
-        total[0] = source.metadata.num_rows
+    # Without pre_buffer=False pyarrow reads ahead until the whole file is in memory. With a buffer
+    # it makes room for whatever length a page claims to have, so small files go without.
+    metadata = parquet.read_metadata(file.name)
+    at_once = max(1, metadata.num_columns) * (file.size or 0)  # what columns may claim, and no more
+    settings = {"pre_buffer": False, "buffer_size": 0 if at_once <= _AT_ONCE else _BUFFER}
+    with parquet.ParquetFile(file.name, metadata=metadata, **settings) as source:
+        total[0] = metadata.num_rows
         yield from source.iter_batches(batch_size=size, use_threads=False)

@@ -63,6 +63,8 @@ class Labels:
         text = isinstance(label, str)
         if not text and not isinstance(label, Real | np.bool_):
             raise TypeError(f"labels must be numbers or text, got {label!r}")
+        if isinstance(label, int) and not -(2**63) <= label < 2**63:
+            raise ValueError("labels must be integers of 64 bits at most: make them text")
         if self._text is None:
             self._text = text
         if self._text != text:

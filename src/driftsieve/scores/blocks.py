@@ -1,0 +1,70 @@
+"""What all scores share: checks, blocks of features, and arithmetic with weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Literal
+
+import numpy as np
+
+from driftsieve.snapshot import Floats, Snapshot
+
+Needs = Literal["moments", "quantiles"]
+ScoreFunction = Callable[[Snapshot], Floats]
+
+_BLOCK_CELLS = 1 << 18  # 2 MB per temporary: stays in cache, whatever the number of features
+
+
+def per_feature(needs: Needs) -> Callable[[ScoreFunction], ScoreFunction]:
+    """Check the snapshot once, then run the kernel over blocks of features."""
+
+    def decorate(kernel: ScoreFunction) -> ScoreFunction:
+        @wraps(kernel)
+        def score(snap: Snapshot) -> Floats:
+            missing = snap.mean is None if needs == "moments" else snap.bin_weights is None
+            if missing:
+                raise ValueError(
+                    f"{kernel.__name__} needs {needs}, which this snapshot does not have: "
+                    f"build the bank with {needs}=True"
+                )
+            present = snap.classes[unfaded(snap.class_weight, snap) > 0].tolist()
+            if len(present) < 2:
+                found = f"only one class: {present[0]!r}" if len(present) else "no class"
+                raise ValueError(
+                    "Scoring needs rows of at least 2 classes with positive weight, "
+                    f"but the data contains {found}"
+                )
+            step = max(1, _BLOCK_CELLS // (snap.n_classes * (snap.n_bins or 1)))
+            out = np.empty(snap.n_features)
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                for start in range(0, snap.n_features, step):
+                    out[start : start + step] = kernel(snap.columns(start, start + step))
+            return out
+
+        return score
+
+    return decorate
+
+
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide; numerator 0 gives 0, otherwise denominator 0 gives +inf."""
+    return np.where(numerator == 0, 0.0, np.divide(numerator, denominator))
+
+
+def unfaded(weight: Floats, snap: Snapshot) -> Floats:
+    """0 in place of weights near the end of the range of double, whose quotients would leave it."""
+    return np.where(weight > 1e-300 * max(1.0, snap.W), weight, 0.0)
+
+
+def class_sizes(snap: Snapshot) -> Floats:
+    """(C, p) effective number of rows of each class that count for each feature."""
+    return unfaded(snap.weight, snap) * ratio(snap.class_n_eff, snap.class_weight)[:, None]
+
+
+def n_eff(snap: Snapshot) -> Floats:
+    """(p,) effective number of rows behind each feature."""
+    weight = unfaded(snap.weight, snap)
+    shares = ratio(weight, weight.sum(axis=0))
+    per_row = ratio(shares**2, class_sizes(snap)).sum(axis=0)
+    return np.where(per_row > 0, 1 / per_row, 0.0)

@@ -1,0 +1,116 @@
+"""T and Fisher: scores from the moments of the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftsieve.scores.blocks import class_sizes, per_feature, ratio, unfaded
+from driftsieve.snapshot import Floats, Snapshot
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Group(NamedTuple):
+    """Moments of some rows: (p,) each."""
+
+    weight: Floats
+    n_eff: Floats
+    mean: Floats
+    var: Floats
+
+
+def class_groups(snap: Snapshot) -> list[Group]:
+    """Each class by itself."""
+    assert snap.mean is not None
+    assert snap.var is not None
+    weight = unfaded(snap.weight, snap)
+    # A mean that has left the range of double tells nothing: the spread has done so long before.
+    mean = snap.mean if snap.centred_mean is None else snap.centred_mean
+    known = np.isfinite(mean) & ~np.isnan(snap.var)
+    mean = np.where((weight > 0) & known, mean, 0.0)
+    var = np.where(weight > 0, np.where(known, snap.var, np.inf), 0.0)
+    groups = zip(weight, class_sizes(snap), mean, var, strict=True)
+    return [Group(*group) for group in groups]
+
+
+def _join(a: Group, b: Group) -> Group:
+    """Moments of the rows of both: sums of positive terms only, so nothing cancels."""
+    weight = a.weight + b.weight
+    share_a, share_b = ratio(a.weight, weight), ratio(b.weight, weight)
+    gap = b.mean - a.mean
+    return Group(
+        weight,
+        1 / (ratio(share_a**2, a.n_eff) + ratio(share_b**2, b.n_eff)),
+        a.mean + share_b * gap,
+        share_a * a.var + share_b * b.var + share_a * share_b * gap**2,
+    )
+
+
+def one_against_rest(snap: Snapshot) -> Iterator[tuple[Group, Group]]:
+    """Each class and the join of all others; two classes give a single pair."""
+    groups = class_groups(snap)
+    if len(groups) == 2:
+        yield groups[0], groups[1]
+        return
+    before = list(accumulate(groups, _join))
+    after = list(accumulate(reversed(groups), _join))[::-1]
+    for c, group in enumerate(groups):
+        if c == 0:
+            yield group, after[1]
+        elif c == len(groups) - 1:
+            yield group, before[-2]
+        else:
+            yield group, _join(before[c - 1], after[c + 1])
+
+
+def _agree(low: Floats, high: Floats, var: Floats) -> NDArray[np.bool_]:
+    """Whether the means from low to high agree to rounding."""
+    largest = np.maximum(np.abs(low), np.abs(high))
+    same: NDArray[np.bool_] = high - low <= 4 * _EPS * largest + 64 * _EPS * np.sqrt(var)
+    return same
+
+
+def gap(a: Group, b: Group) -> Floats:
+    """|mean_a - mean_b|, 0 where they agree to rounding or where a group is empty."""
+    low, high = np.minimum(a.mean, b.mean), np.maximum(a.mean, b.mean)
+    no_gap = _agree(low, high, np.maximum(a.var, b.var)) | (a.weight == 0) | (b.weight == 0)
+    return np.where(no_gap, 0.0, high - low)
+
+
+@per_feature("moments")
+def t_score(snap: Snapshot) -> Floats:
+    """|mean_1 - mean_2| / sqrt(var_1 / N_1 + var_2 / N_2); several classes: the largest T of one
+    class against the rest. Equal means give 0, otherwise two constant classes give +inf.
+    """
+    best = np.zeros(snap.n_features)
+    for a, b in one_against_rest(snap):
+        spread = np.sqrt(ratio(a.var, a.weight) + ratio(b.var, b.weight))
+        np.maximum(best, ratio(gap(a, b), spread), out=best)
+    return best
+
+
+@per_feature("moments")
+def fisher_score(snap: Snapshot) -> Floats:
+    """Between-class over within-class spread, sum N_c (mean_c - mean)**2 / sum N_c var_c.
+    Equal means give 0, otherwise constant classes give +inf.
+    """
+    groups = class_groups(snap)
+    total = reduce(_join, groups)
+    shares = [ratio(g.weight, total.weight) for g in groups]
+    within = sum(share * g.var for share, g in zip(shares, groups, strict=True))
+    spread = np.sqrt(within)
+    low = reduce(np.minimum, (np.where(g.weight > 0, g.mean, np.inf) for g in groups))
+    high = reduce(np.maximum, (np.where(g.weight > 0, g.mean, -np.inf) for g in groups))
+    same = _agree(low, high, reduce(np.maximum, (g.var for g in groups)))
+    score = np.zeros(snap.n_features)
+    for share, group in zip(shares, groups, strict=True):
+        offset = np.where(same | (share == 0), 0.0, group.mean - total.mean)
+        # offset / spread before squaring: the square alone would leave the range of double sooner.
+        score += share * ratio(offset, spread) ** 2
+    return score

@@ -1,0 +1,57 @@
+"""A screener as bytes: its parameters, the declared classes and the bank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftsieve import codec
+from driftsieve.bank import Bank
+from driftsieve.screener.checks import check_declared, check_kept, check_same_settings
+
+if TYPE_CHECKING:
+    from driftsieve.screener.core import FeatureScreener
+
+    S = TypeVar("S", bound=FeatureScreener)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What there is to store; no bank before the first rows."""
+
+    parameters: dict[str, Any]
+    declared: NDArray[Any] | None = None
+    bank: Bank | None = None
+
+    def to_bytes(self) -> bytes:
+        header = {
+            "kind": "screener",
+            "parameters": {
+                name: value.item() if isinstance(value, np.generic) else value
+                for name, value in self.parameters.items()
+            },
+            "classes": None if self.declared is None else self.declared.tolist(),
+        }
+        return codec.pack(header, b"" if self.bank is None else self.bank.to_bytes())
+
+    @staticmethod
+    def from_bytes(data: bytes, cls: type[S]) -> S:
+        header, payload = codec.unpack(data, "screener")
+        try:
+            screener = cls(**header["parameters"])
+            screener._check_parameters()
+            fresh, declared = screener._empty_bank(), header["classes"]
+            if not payload:
+                return screener
+            bank = Bank.from_bytes(payload, n_threads=screener.n_threads)
+            check_same_settings(bank, fresh)
+            check_kept(bank, screener.score)
+            if declared is not None:
+                declared = np.unique(declared)
+                check_declared(bank.classes, declared)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise codec.malformed(error) from error
+        return screener._hold(bank, declared)
