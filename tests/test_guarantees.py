@@ -211,15 +211,32 @@ def test_a_rare_class_is_right_within_a_share_of_all_rows(share: int) -> None:
 def test_errors_do_not_make_noise_look_like_a_signal() -> None:
     """Classes are pruned together: edges are off, the table is still one of independent rows.
 
-    Errors of 10,000 rows that differed between the classes would give a chi-square of hundreds.
+    Errors of 1,000 rows that differed between the classes would give a chi-square of hundreds.
     """
     n, p = 200_000, 100
     rng = np.random.default_rng(12)
     y = (rng.random(n) < 0.1).astype(np.int64)
     snapshot = ds.Bank(0.05).update(rng.normal(size=(n, p)), y).freeze()
-    assert snapshot.rank_error.min() > 5000
+    assert snapshot.rank_error.min() > 1000
     found = ds.scores.chi2(snapshot)
     assert abs(found.mean() - 4) < 4 * np.sqrt(8 / p)  # 4 degrees of freedom have a variance of 8
+
+
+def test_a_weak_signal_is_found_in_pruned_summaries() -> None:
+    """Class means 0.05 standard deviations apart, in bins that may be off by 2,000 rows."""
+    n = 200_000
+    rng = np.random.default_rng(13)
+    y = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, 40))
+    X[:, :20] += 0.05 * y[:, None]
+    bank = ds.Bank(0.01)
+    for rows in np.array_split(np.arange(n), 30):
+        bank.update(X[rows], y[rows])
+    snapshot = bank.freeze()
+    assert snapshot.rank_error.min() > 0
+    for pvalues in (ds.scores.chi2_pvalues(snapshot), ds.scores.mutual_info_pvalues(snapshot)):
+        assert pvalues[:20].max() < 1e-6
+        assert pvalues[20:].min() > 1e-4
 
 
 class Adversary:

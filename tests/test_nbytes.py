@@ -53,23 +53,32 @@ FIXED = 2000  # what a bank takes for itself
 def test_dense_moments_take_what_the_page_says(n_classes: int) -> None:
     X = np.random.default_rng(0).normal(size=(512, 1000))  # two blocks: no row is kept
     bank = ds.Bank(quantiles=False).update(X, np.arange(512) % n_classes)
-    assert bank.nbytes == pytest.approx(1000 * (128 + 40 * n_classes), abs=FIXED)
+    assert bank.nbytes == pytest.approx(1000 * (152 + 40 * n_classes), abs=FIXED)
 
 
 def test_rows_of_an_open_block_take_eight_bytes_a_value() -> None:
     X = np.random.default_rng(0).normal(size=(300, 1000))
     bank = ds.Bank(epsilon=0.001).update(X, np.arange(300) % 2)
-    assert bank.nbytes == pytest.approx(1000 * (128 + 8 * 300), abs=FIXED)
+    assert bank.nbytes == pytest.approx(1000 * (152 + 8 * 300), abs=FIXED)
 
 
-@pytest.mark.parametrize(("half_life", "b"), [(None, 12 + 4 * 2), (1e5, 16 + 8 * 2)])
-def test_dense_summaries_take_what_the_page_says(half_life: float | None, b: int) -> None:
+@pytest.mark.parametrize(("half_life", "cell"), [(None, 2), (1e5, 8)])
+def test_cells_take_what_the_page_says(half_life: float | None, cell: int) -> None:
     epsilon, p = 0.01, 50
     bank = ds.Bank(epsilon, half_life=half_life)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20 * 1600, p))  # whole blocks: no row is kept
     bank.update(X, np.arange(len(X)) % 2)
-    fewest, most = (p * (128 + 2 * 40 + b * e) for e in (1 / epsilon, 2 / epsilon))
+    fewest, most = (p * (152 + 2 * 40 + 1100 + 2 * cell * d) for d in (5 / epsilon, 10 / epsilon))
+    assert fewest <= bank.nbytes <= most + p * 32 * 2 / epsilon
+
+
+def test_dense_summaries_take_what_the_page_says() -> None:
+    """Of five classes, since there are no cells then."""
+    epsilon, p = 0.01, 50
+    X = np.random.default_rng(0).normal(size=(20 * 1600, p))
+    bank = ds.Bank(epsilon).update(X, np.arange(len(X)) % 5)
+    fewest, most = (p * (152 + 8 * 40 + (12 + 4 * 5) * e) for e in (1 / epsilon, 2 / epsilon))
     assert fewest <= bank.nbytes <= most
 
 
@@ -79,7 +88,7 @@ def test_of_many_classes_only_those_are_kept_that_are_there() -> None:
     X = np.random.default_rng(0).normal(size=(n, p))
     nbytes = ds.Bank(0.0005).update(np.repeat(X, 10, axis=0), np.arange(10 * n) % 100).nbytes
     room_for_classes = 128
-    assert nbytes == pytest.approx(p * (128 + 40 * room_for_classes + n * (12 + 10 * 8)), abs=FIXED)
+    assert nbytes == pytest.approx(p * (152 + 40 * room_for_classes + n * (12 + 10 * 8)), abs=FIXED)
 
 
 def test_a_column_never_seen_takes_four_bytes() -> None:

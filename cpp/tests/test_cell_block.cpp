@@ -151,7 +151,8 @@ TEST_CASE("too few or too many rows are not counted") {
         REQUIRE(map.fit(block.sample(), 100));
         std::vector<std::uint32_t> finest(n);
         kernels().finest_cells(block.values.data(), n, map.rule(), finest.data());
-        CHECK_FALSE(cells.fill(block.column, map, finest.data(), nullptr, kEpsilon * block.total, kFew));
+        CHECK_FALSE(
+            cells.fill(block.column, map, finest.data(), nullptr, kEpsilon * block.total, kFew));
     }
 }
 
@@ -187,8 +188,8 @@ TEST_CASE("counting goes on in the same cells, and what was counted becomes part
             std::vector<std::uint32_t> finest(block.values.size());
             kernels().finest_cells(block.values.data(), finest.size(), map.rule(), finest.data());
             REQUIRE(cells.fill(block.column, map, finest.data(),
-                               counted.empty() ? nullptr : counted.data(),
-                               kEpsilon * truth.total(), kFew));
+                               counted.empty() ? nullptr : counted.data(), kEpsilon * truth.total(),
+                               kFew));
             CHECK(cells.largest() <= kEpsilon * truth.total());
             counted = cells.class_cells();
             merge_summaries(exact, cells.exact(), merged);

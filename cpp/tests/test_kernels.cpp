@@ -228,8 +228,8 @@ TEST_CASE("census, census_weights, sum_cells and add_cells") {
                 Unaligned<std::uint16_t> counts(n % 5, n);
                 Unaligned<double> weights(n % 3, n);
                 for (std::size_t i = 0; i < n; ++i) {
-                    counts[i] = static_cast<std::uint16_t>(
-                        source.below(3) == 0 ? 0 : source.below(limit));
+                    counts[i] =
+                        static_cast<std::uint16_t>(source.below(3) == 0 ? 0 : source.below(limit));
                     weights[i] = counts[i] * 0x1p-70;
                 }
                 const std::vector<std::uint16_t> all = counts.copy();

@@ -111,15 +111,15 @@ def _most_of_dense(
 ) -> float:
     """Rows are summed up in blocks, and a summary has a largest size, as have cells."""
     most = _most_mini_bins(core, may_shrink) * _mini_bin(n_classes, is_wide=True)
-    of_feature = FEATURE_BYTES + _CLASS * n_classes + most + _cells(core, n_classes)
+    of_feature = FEATURE_BYTES + _CLASS * n_classes + most + _cells(core, n_classes, is_wide=True)
     return n_features * (of_feature + 8 * core.block_rows) + 40 * core.block_rows
 
 
-def _cells(core: CoreBank, n_classes: int) -> float:
+def _cells(core: CoreBank, n_classes: int, is_wide: bool) -> float:
     """Bytes of the cells that the values of a feature are counted into."""
     if not core.quantiles or n_classes > _ALL_KEPT:
         return 0.0
-    return COUNTED_BYTES + 8 * n_classes * (2 * core.cells + 300)
+    return COUNTED_BYTES + (8 if is_wide else 2) * n_classes * (2 * core.cells + 300)
 
 
 class SharedMeter:
@@ -149,7 +149,7 @@ class SharedMeter:
         for core, nbytes, width in zip(self.dense, self._dense_bytes, widths, strict=True):
             now = 2 * nbytes + _waiting_in_dense(core, n_classes, is_wide=True)
             if n_classes > core.n_classes:
-                now += (_CLASS * n_classes + _cells(core, n_classes)) * width
+                now += (_CLASS * n_classes + _cells(core, n_classes, is_wide=True)) * width
             most = _most_of_dense(core, width, n_classes) + 8 * width * core.block_rows
             needed += min(most, now + rows * self.of_row(width))
         if self.late is None:
@@ -179,7 +179,7 @@ def _more_of_dense(core: CoreBank, batch: Batch, n_classes: int) -> float:
     summary = min(batch.n_rows * _of_row(core, n_classes, is_wide), most)
     classes = _CLASS * n_classes if n_classes > core.n_classes else 0
     feature = 0 if core.n_features else FEATURE_BYTES
-    cells = 0.0 if core.ticks else _cells(core, n_classes)
+    cells = 0.0 if core.ticks else _cells(core, n_classes, is_wide)
     return batch.n_features * (feature + classes + summary + cells + 16 * rows) + 40 * rows
 
 

@@ -24,13 +24,13 @@ struct SnapshotArrays {
     std::span<const std::uint32_t> class_place;  // where class c stands
     std::size_t n_bins = 0;
     std::size_t n_features = 0;
-    double* weight = nullptr;      // C x p
-    double* mean = nullptr;        // C x p
+    double* weight = nullptr;        // C x p
+    double* mean = nullptr;          // C x p
     double* centred_mean = nullptr;  // C x p, less a value that the classes share
-    double* variance = nullptr;    // C x p
-    double* bins = nullptr;        // p x K x C
-    double* edges = nullptr;       // p x (K - 1)
-    double* rank_error = nullptr;  // p
+    double* variance = nullptr;      // C x p
+    double* bins = nullptr;          // p x K x C
+    double* edges = nullptr;         // p x (K - 1)
+    double* rank_error = nullptr;    // p
 };
 
 // The state of all features: fed by batches, merged with others, read by freeze. Knows nothing of
@@ -374,10 +374,9 @@ class Bank {
                 out.variance[at] = moments.weight > 0.0 ? moments.m2 / moments.weight : 0.0;
         }
         if (out.bins == nullptr) return;
-        out.rank_error[i] =
-            unit * cutter.cut(column, {out.class_place, out.n_bins, unit,
-                                       out.edges + i * (out.n_bins - 1),
-                                       out.bins + i * out.n_bins * n_classes_});
+        out.rank_error[i] = unit * cutter.cut(column, {out.class_place, out.n_bins, unit,
+                                                       out.edges + i * (out.n_bins - 1),
+                                                       out.bins + i * out.n_bins * n_classes_});
     }
 };
 

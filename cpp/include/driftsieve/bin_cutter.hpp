@@ -248,9 +248,11 @@ class BinCutter {
         for (std::size_t i = 0; i < summary.size(); ++i) {
             while (bin < edges.size() && edges[bin] < summary.values[i]) ++bin;
             double* into = out.bins + bin * n_classes;
-            for (std::size_t c = 0; c < n_classes; ++c) into[out.class_place[c]] += summary.of(i)[c];
+            for (std::size_t c = 0; c < n_classes; ++c)
+                into[out.class_place[c]] += summary.of(i)[c];
         }
-        if (column.counted != nullptr) fill_bins(*column.counted, column.factor, edges, out, n_classes);
+        if (column.counted != nullptr)
+            fill_bins(*column.counted, column.factor, edges, out, n_classes);
         if (column.raw.size() == 0) return;
         for (std::size_t c = 0; c < n_classes; ++c)
             fill_bins(column.raw, c, edges, out.bins + out.class_place[c], n_classes);

@@ -44,7 +44,7 @@ class CellBlock {
 
   public:
     using Cell = std::conditional_t<kUnit, std::uint16_t, double>;  // small, to stay in cache
-    static constexpr double kMostInCell = 65535;  // what a cell can count
+    static constexpr double kMostInCell = 65535;                    // what a cell can count
     // Up to so many classes have cells of their own.
     static constexpr std::size_t kFewClasses = 4;
 
@@ -54,7 +54,8 @@ class CellBlock {
     bool fill(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
               const Cell* earlier, double most_per_cell, std::size_t few) {
         if (map.size() == 0) return false;
-        if (earlier == nullptr && (column.size() <= few || static_cast<double>(column.size()) > kMostInCell))
+        if (earlier == nullptr &&
+            (column.size() <= few || static_cast<double>(column.size()) > kMostInCell))
             return false;
         map_ = &map;
         earlier_ = earlier;
@@ -102,14 +103,16 @@ class CellBlock {
         // Sides of zero are walked apart, so nothing is joined across it.
         const std::size_t zero = map_->index(0.0);  // this cell begins at 0
         const auto bound = [&](bool above) {
-            const auto it = above ? std::upper_bound(summary.values.begin(), summary.values.end(), 0.0)
-                                  : std::lower_bound(summary.values.begin(), summary.values.end(), 0.0);
+            const auto it =
+                above ? std::upper_bound(summary.values.begin(), summary.values.end(), 0.0)
+                      : std::lower_bound(summary.values.begin(), summary.values.end(), 0.0);
             return static_cast<std::size_t>(it - summary.values.begin());
         };
         const std::size_t positive = bound(true);
         const std::size_t not_negative = bound(false);
         const std::size_t first_cell = std::max<std::size_t>(1, zero);
-        Cut* cut = walk(summary, {positive, summary.size(), first_cell, map_->size() + 1}, budget, end);
+        Cut* cut =
+            walk(summary, {positive, summary.size(), first_cell, map_->size() + 1}, budget, end);
         if (not_negative < positive) {
             --cut;
             *cut = {0.0, summary.hidden[not_negative], static_cast<std::uint32_t>(positive),
@@ -147,8 +150,8 @@ class CellBlock {
     std::vector<std::uint16_t> taken_cells_;
     std::vector<std::uint16_t> taken_;  // by cell: number of what is taken out, from 1; else 0
     Room<std::uint32_t> members_;
-    Room<std::uint32_t> first_;         // by number: the first member
-    SummaryOf<Weight> firsts_;          // by number: the first value met and all that equal it
+    Room<std::uint32_t> first_;  // by number: the first member
+    SummaryOf<Weight> firsts_;   // by number: the first value met and all that equal it
     Room<Weighed> others_;
     SummaryOf<Weight> other_;
     SummaryOf<Weight> exact_;
@@ -319,8 +322,8 @@ class CellBlock {
         for (std::size_t c = 0; c < classes_apart_; ++c)
             for (std::size_t k = 0; k < taken_cells_.size(); ++k) {
                 const std::size_t at = c * n_cells() + taken_cells_[k];
-                firsts_.of(k)[c] =
-                    static_cast<Weight>(class_cells_[at] - (earlier_ == nullptr ? 0 : earlier_[at]));
+                firsts_.of(k)[c] = static_cast<Weight>(class_cells_[at] -
+                                                       (earlier_ == nullptr ? 0 : earlier_[at]));
             }
         for (const Weighed& row : others_)
             firsts_.of(taken_[map_->index(row.value)] - 1u)[row.cls] -= Weight{1};
@@ -393,8 +396,8 @@ class CellBlock {
         const std::uint16_t* places = places_.data();
         const std::uint16_t* next_places = next_places_.data();
         for (std::size_t i = stretch.last_entry; i-- > stretch.first_entry;) {
-            // Cells from that of the next double on lie above the mini-bin. If that is its own cell,
-            // all of the cell may lie below it, or nothing.
+            // Cells from that of the next double on lie above the mini-bin. If that is its own
+            // cell, all of the cell may lie below it, or nothing.
             const std::size_t place = next_places[i];
             const Weight here = places[i] == place
                                     ? static_cast<Weight>(below[place + 1] - below[place])
@@ -509,8 +512,7 @@ class CellBlock {
             for (std::size_t k = 0; k < cuts.size(); ++k, into += out.n_classes) {
                 // Cells after the last one were too light to show in the sum of all, so the walk
                 // has not seen them. But a class that has nothing else must not lose them.
-                const std::size_t end =
-                    k + 1 < cuts.size() ? cuts[k].cell_end : map_->size() + 1;
+                const std::size_t end = k + 1 < cuts.size() ? cuts[k].cell_end : map_->size() + 1;
                 for (; m < end; ++m) *into += static_cast<Weight>(cells[m]);
             }
         }

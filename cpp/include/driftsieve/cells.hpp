@@ -88,9 +88,9 @@ class CellMap {
     double upper(std::size_t m, std::size_t& coarse) const {
         while (coarse + 1 < n_cut_ && (cut_[coarse + 1] & 0xffff) <= m) ++coarse;
         const std::size_t inside = m - (cut_[coarse] & 0xffff) + 1;
-        const double end =
-            (rule_.base + static_cast<double>((coarse << bits_) + (inside << (cut_[coarse] >> 16)))) *
-            width_;
+        const double end = (rule_.base + static_cast<double>((coarse << bits_) +
+                                                             (inside << (cut_[coarse] >> 16)))) *
+                           width_;
         const auto bits = std::bit_cast<std::uint64_t>(end);
         if (end > 0.0) return std::bit_cast<double>(bits - 1);
         if (end < 0.0) return std::bit_cast<double>(bits + 1);
@@ -114,7 +114,8 @@ class CellMap {
         size_ = 0;
         const double coarse_width = std::ldexp(width_, static_cast<int>(std::min(bits_, 16u)));
         const bool sound = halved.size() <= kCoarse && bits_ <= kMostBits && width_ > 0x1p-920 &&
-                           coarse_width < 0x1p1000 && std::ldexp(1.0, std::ilogb(width_)) == width_ &&
+                           coarse_width < 0x1p1000 &&
+                           std::ldexp(1.0, std::ilogb(width_)) == width_ &&
                            std::abs(base) < 0x1p52 &&
                            std::fmod(base, std::ldexp(1.0, static_cast<int>(bits_))) == 0.0;
         if (!sound) return;
@@ -131,7 +132,7 @@ class CellMap {
     unsigned bits_ = 0;  // finest cells in a coarse one, as a power of two
     std::size_t size_ = 0;
     std::size_t n_cut_ = 0;
-    std::array<std::uint32_t, kCoarse + 2> cut_;    // first cell, and bits to shift << 16
+    std::array<std::uint32_t, kCoarse + 2> cut_;  // first cell, and bits to shift << 16
 
     // The second smallest and second largest of the extremes of kLanes parts of the sample: an
     // outlier or two do not stretch the grid.

@@ -92,14 +92,14 @@ class CountedCells {
     bool sound() const {
         const auto is_weight = [](double x) { return x >= 0.0 && std::isfinite(x); };
         if (map_.size() == 0 || !(narrow_.empty() || wide_.empty()) ||
-            narrow_.size() + wide_.size() != n_classes_ * (map_.size() + 2) ||
-            !is_weight(weight) || !is_weight(fullest) ||
-            !std::all_of(wide_.begin(), wide_.end(), is_weight))
+            narrow_.size() + wide_.size() != n_classes_ * (map_.size() + 2) || !is_weight(weight) ||
+            !is_weight(fullest) || !std::all_of(wide_.begin(), wide_.end(), is_weight))
             return false;
         std::vector<double> totals(map_.size() + 2, 0.0);
         add_to(totals.data(), 1.0);
         return totals.front() == 0.0 && totals.back() == 0.0 &&
-               *std::max_element(totals.begin(), totals.end()) <= fullest * (1.0 + 1e-12);  // rounding of a rebase
+               *std::max_element(totals.begin(), totals.end()) <=
+                   fullest * (1.0 + 1e-12);  // rounding of a rebase
     }
 
   private:

@@ -274,7 +274,8 @@ class DenseStore {
             // Doubling, but never beyond a block. Room that is not reached takes no memory, so
             // there may be a good deal of it from the start.
             const std::size_t block = rows_per_block() * n_features();
-            open_values_.reserve(std::clamp(std::max(2 * open_values_.capacity(), kFirstRoom), size, block));
+            open_values_.reserve(
+                std::clamp(std::max(2 * open_values_.capacity(), kFirstRoom), size, block));
         }
         reached_ = std::max(reached_, size);
         for (std::size_t i = 0; i < part.n_rows; ++i) {
@@ -307,21 +308,24 @@ class DenseStore {
         }
         // the first strip is cut short so that the others begin where a cache line does
         const std::size_t lead = before_cache_line(matrix);
-        parallel_chunks(n_features() + lead, kChunk, n_threads, [&](std::size_t lo, std::size_t hi) {
-            Scratch scratch;
-            Strip strip;
-            for (std::size_t end; lo < hi; lo = end) {
-                end = std::min(hi, lo + kStrip);
-                const std::size_t first = std::max(lo, lead) - lead;
-                strip.read(matrix, block, first, end - lead, config_.cells(), [&](std::size_t j) {
-                    return features_[j].counting.empty() ? nullptr : &features_[j].counting[0].map();
-                });
-                for (std::size_t j = first; j < end - lead; ++j) {
-                    features_[j].scale(factor, scratch.ours);
-                    absorb(features_[j], strip, j - first, block, scratch);
+        parallel_chunks(
+            n_features() + lead, kChunk, n_threads, [&](std::size_t lo, std::size_t hi) {
+                Scratch scratch;
+                Strip strip;
+                for (std::size_t end; lo < hi; lo = end) {
+                    end = std::min(hi, lo + kStrip);
+                    const std::size_t first = std::max(lo, lead) - lead;
+                    strip.read(
+                        matrix, block, first, end - lead, config_.cells(), [&](std::size_t j) {
+                            return features_[j].counting.empty() ? nullptr
+                                                                 : &features_[j].counting[0].map();
+                        });
+                    for (std::size_t j = first; j < end - lead; ++j) {
+                        features_[j].scale(factor, scratch.ours);
+                        absorb(features_[j], strip, j - first, block, scratch);
+                    }
                 }
-            }
-        });
+            });
     }
 
     // How many columns before the first one a cache line would begin.

@@ -24,7 +24,9 @@ struct Config {
     // Up to this many distinct values a summary is never pruned.
     std::size_t exact_values() const { return static_cast<std::size_t>(1.0 / epsilon) + 1; }
     // Into about this many cells the values of a feature are counted.
-    std::size_t cells() const { return quantiles ? 5 * exact_values() : 1; }
+    std::size_t cells() const {
+        return quantiles ? std::min(5 * exact_values(), CellMap::kMostCells) : 1;
+    }
 
     void check_value(double value) const {
         require(std::isfinite(value) || (ignore_missing && std::isnan(value)));
@@ -133,13 +135,12 @@ struct FeatureState {
         summary.store(scratch.merged);
     }
 
-    // Adds the rows of a block, their values with their cells. Their weight must be new in `weight`:
-    // the last time that was block_weight less.
+    // Adds the rows of a block, their values with their cells. Their weight must be new in
+    // `weight`: the last time that was block_weight less.
     void absorb(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
                 double block_weight, double weight, const Config& config, Scratch& scratch) {
         // whole weights stay narrow as long as no sum of them can overflow
-        if (column.weights == nullptr && summary.is_narrow() && weight >= 0.0 &&
-            weight < 0x1p31) {
+        if (column.weights == nullptr && summary.is_narrow() && weight >= 0.0 && weight < 0x1p31) {
             absorb_rows<std::uint32_t>(column, map, finest, block_weight, weight, config,
                                        scratch.narrow, scratch);
             return;
@@ -217,8 +218,8 @@ struct FeatureState {
         if (!counting.empty() && counting[0].n_classes() == n_classes) {
             counted_weight += counting[0].weight;
             if (const Cell* earlier = counting[0].template cells<Cell>(); earlier != nullptr)
-                counted = cells.fill(column, map, finest, earlier,
-                                     config.epsilon * counted_weight, few);
+                counted =
+                    cells.fill(column, map, finest, earlier, config.epsilon * counted_weight, few);
         }
         if (!counting.empty() && !counted) {  // the rows have moved away from these cells
             fold<Weight>(weight - block_weight, config, scratch);
@@ -289,7 +290,8 @@ struct FeatureState {
         } else {
             const std::size_t classes_known = n_classes();
             summary.load(classes_known, scratch.ours);
-            std::vector<Cell> known(earlier, earlier + counted.n_classes() * (counted.map().size() + 2));
+            std::vector<Cell> known(earlier,
+                                    earlier + counted.n_classes() * (counted.map().size() + 2));
             known.resize(classes_known * (counted.map().size() + 2));  // classes that came later
             scratch.cells.resume(counted.map(), known.data(), classes_known);
             scratch.cells.merge(scratch.ours, static_cast<Weight>(config.epsilon * weight), {},

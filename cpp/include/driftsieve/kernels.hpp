@@ -38,9 +38,9 @@ struct Kernels {
     };
     StripSums (*read_strip)(const Rows& rows, const CellRule* rules, const double* shifts,
                             std::uint32_t* out, std::size_t out_stride);
-    // Counts values into cells. The finest cell f lies in coarse cell f >> bits, whose entry of `cut`
-    // has the first cell of that coarse cell and, 16 bits higher, by how much to shift the rest of
-    // f. The cell of each value is kept in `index`; weights == nullptr: all 1.
+    // Counts values into cells. The finest cell f lies in coarse cell f >> bits, whose entry of
+    // `cut` has the first cell of that coarse cell and, 16 bits higher, by how much to shift the
+    // rest of f. The cell of each value is kept in `index`; weights == nullptr: all 1.
     struct Cuts {
         const std::uint32_t* cut;
         unsigned bits;
@@ -87,7 +87,8 @@ struct Kernels {
 
 const Kernels& kernels();
 
-// Those of one instruction set; nullptr where there is no such name or the machine does not have it.
+// Those of one instruction set; nullptr where there is no such name or the machine does not have
+// it.
 const Kernels* kernels_named(std::string_view name);
 
 }  // namespace driftsieve

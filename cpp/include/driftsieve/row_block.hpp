@@ -51,15 +51,15 @@ struct RowBlock {
         for (std::size_t c = 0; c < n_classes(); ++c) {
             const auto first = static_cast<std::ptrdiff_t>(begin[c]);
             const auto last = static_cast<std::ptrdiff_t>(begin[c + 1]);
-            class_weights.push_back(
-                weights.empty() ? static_cast<double>(last - first)
-                                : std::accumulate(weights.begin() + first, weights.begin() + last, 0.0));
-            heaviest.push_back(weights.empty() || first == last
-                                   ? begin[c]
-                                   : static_cast<std::size_t>(
-                                         std::max_element(weights.begin() + first,
-                                                          weights.begin() + last) -
-                                         weights.begin()));
+            class_weights.push_back(weights.empty() ? static_cast<double>(last - first)
+                                                    : std::accumulate(weights.begin() + first,
+                                                                      weights.begin() + last, 0.0));
+            heaviest.push_back(
+                weights.empty() || first == last
+                    ? begin[c]
+                    : static_cast<std::size_t>(
+                          std::max_element(weights.begin() + first, weights.begin() + last) -
+                          weights.begin()));
         }
     }
 
@@ -89,8 +89,8 @@ class PresentValues {
     PresentValues(double* values, const RowBlock& block, bool ignore_missing)
         : column_{values, 1, nullptr, block.weights_or_null(), block.begin} {
         if (!ignore_missing) return;
-        const bool any = std::any_of(values, values + block.order.size(),
-                                     [](double v) { return v != v; });
+        const bool any =
+            std::any_of(values, values + block.order.size(), [](double v) { return v != v; });
         if (any) set_apart(values, block);
     }
     PresentValues(const PresentValues&) = delete;  // column() may point into it

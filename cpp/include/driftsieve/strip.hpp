@@ -37,8 +37,8 @@ class Strip {
             if (map == nullptr) {
                 if (!sampled) take_sample(n);
                 sampled = true;
-                maps_[j].fit({sample_.data() + j * CellMap::sample_size(n), CellMap::sample_size(n)},
-                             cells);
+                maps_[j].fit(
+                    {sample_.data() + j * CellMap::sample_size(n), CellMap::sample_size(n)}, cells);
             } else if (map != &maps_[j]) {
                 maps_[j] = *map;
             }
@@ -142,7 +142,8 @@ class Strip {
         const std::size_t size = CellMap::sample_size(n);
         sample_.resize(kWidth * size);
         for (std::size_t i = 0; i < size; ++i) {
-            const double* values = row(i * CellMap::sample_step(n));
+            // by number, not by place: what cells are chosen must not depend on classes
+            const double* values = rows_.row(i * CellMap::sample_step(n));
             for (std::size_t j = 0; j < kWidth; ++j) sample_[j * size + i] = values[j];
         }
     }

@@ -151,8 +151,8 @@ struct Weighed {
     std::uint32_t cls;
 };
 
-// Stable: then the sums of equal values do not depend on how the library sorts. Most sparse features
-// have two or three rows to sort, for which the library would allocate.
+// Stable: then the sums of equal values do not depend on how the library sorts. Most sparse
+// features have two or three rows to sort, for which the library would allocate.
 inline void sort_by_value(std::span<Weighed> rows) {
     if (rows.size() > 16) {
         std::stable_sort(rows.begin(), rows.end(),
