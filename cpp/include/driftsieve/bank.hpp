@@ -366,7 +366,7 @@ class Bank {
             const std::size_t at = out.class_place[c] * out.n_features + i;
             if (out.weight != nullptr)
                 out.weight[at] = (config_.moments ? moments.weight : column.weight(c)) * unit;
-            if (out.mean != nullptr) out.mean[at] = moments.mean;
+            if (out.mean != nullptr) out.mean[at] = moments.mean + moments.mean_rest;
             if (out.centred_mean != nullptr)
                 out.centred_mean[at] = (moments.mean - centre) + moments.mean_rest;
             if (out.variance != nullptr)

@@ -375,8 +375,10 @@ class CellBlock {
                 keeper.hidden += static_cast<Weight>(most - least);
                 break;
             }
-            const std::size_t m =
+            // after `begin` whatever rounding says: the cells before it belong to other mini-bins
+            const std::size_t reaching =
                 first_reaching(end, static_cast<Cell>(most - static_cast<Cell>(room)));
+            const std::size_t m = std::max(begin + 1, reaching);
             keeper.hidden += static_cast<Weight>(most - below_[m]);
             *cut-- = keeper;
             end = m - 1;
@@ -459,6 +461,11 @@ class CellBlock {
         for (std::size_t k = 0; k < cuts.size(); ++k)
             for (; cell < cuts[k].cell_end; ++cell)
                 if (cells_[cell] != Cell{0}) cut_of_cell_[cell] = static_cast<std::uint32_t>(k);
+        // Too light to show in the sum of all cells, so the walk has not seen them. But a class
+        // that has nothing else must not lose them.
+        for (; cell <= map_->size(); ++cell)
+            if (cells_[cell] != Cell{0})
+                cut_of_cell_[cell] = static_cast<std::uint32_t>(cuts.size() - 1);
         for (std::size_t c = 0; c < column.n_classes(); ++c)
             for (std::size_t i = column.begin[c]; i < column.begin[c + 1]; ++i) {
                 const std::uint32_t k = cut_of_cell_[index_[i]];

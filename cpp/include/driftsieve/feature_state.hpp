@@ -138,14 +138,6 @@ struct FeatureState {
             require(!(state.moments.m2 < 0.0));
         }
         require(summary.sound() && summary.n_classes() <= n_classes);
-        Summary loaded;
-        summary.load(summary.n_classes(), loaded);
-        for (std::size_t i = 0; i < loaded.size(); ++i) {
-            require(std::isfinite(loaded.values[i]));
-            require(i == 0 || loaded.values[i - 1] < loaded.values[i]);
-            require_weight(loaded.hidden[i]);
-        }
-        for (const double weight : loaded.weights) require_weight(weight);
     }
 
     std::size_t nbytes() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -57,15 +58,23 @@ class PackedSummary {
         ar(n_classes_, values_, narrow_, wide_, places_);
     }
 
-    // Whether the parts fit together; what they say is for others to judge.
+    // Whether this is a summary: the parts fit together, values rise, weights are weights. Judged
+    // as it lies, since with the classes written out it may be far larger than the bytes it came
+    // from.
     bool sound() const {
         const std::size_t numbers = is_narrow() ? narrow_.size() : wide_.size();
         const std::size_t all = size() * n_classes_;
-        const auto fits = [](std::uint32_t x) { return x <= kMostNarrow; };
-        return (narrow_.empty() || wide_.empty()) &&
+        const auto falls = [](auto a, auto b) { return !(a < b); };
+        return (narrow_.empty() || wide_.empty()) && (n_classes_ > 0 || empty()) &&
                numbers == size() + (places_.empty() ? all : places_.size()) &&
-               std::all_of(narrow_.begin(), narrow_.end(), fits) &&
-               std::all_of(places_.begin(), places_.end(), [&](auto at) { return at < all; });
+               std::adjacent_find(values_.begin(), values_.end(), falls) == values_.end() &&
+               (empty() || (std::isfinite(values_.front()) && std::isfinite(values_.back()))) &&
+               std::all_of(narrow_.begin(), narrow_.end(),
+                           [](auto x) { return x <= kMostNarrow; }) &&
+               std::all_of(wide_.begin(), wide_.end(),
+                           [](double x) { return x >= 0.0 && std::isfinite(x); }) &&
+               std::adjacent_find(places_.begin(), places_.end(), falls) == places_.end() &&
+               (places_.empty() || places_.back() < all);
     }
 
     // Half of the range: then the sum of two fits as well.
