@@ -18,13 +18,8 @@ extern const Kernels kernels;
 }
 #endif
 
-namespace {
-
-const Kernels& pick() {
-    const Kernels* best = &baseline::kernels;
-    const char* wanted = std::getenv("DRIFTSIEVE_SIMD");
-    const std::string name = wanted == nullptr ? "" : wanted;
-    if (name == baseline::kernels.name) return *best;
+const Kernels* kernels_named(std::string_view name) {
+    if (name == baseline::kernels.name) return &baseline::kernels;
 #ifdef DRIFTSIEVE_X86
     // what x86-64-v3 and x86-64-v4 stand for, as far as these loops use it
     const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -33,15 +28,23 @@ const Kernels& pick() {
                             __builtin_cpu_supports("avx512bw") &&
                             __builtin_cpu_supports("avx512dq") &&
                             __builtin_cpu_supports("avx512vl");
-    if (has_avx2) best = &avx2::kernels;
-    if (has_avx2 && name == best->name) return *best;
-    if (has_avx512) best = &avx512::kernels;
+    if (has_avx2 && name == avx2::kernels.name) return &avx2::kernels;
+    if (has_avx512 && name == avx512::kernels.name) return &avx512::kernels;
 #endif
-    if (!name.empty() && name != best->name)
-        throw std::runtime_error("DRIFTSIEVE_SIMD is \"" + name +
-                                 "\", which is not one of baseline, avx2 and avx512 or which this "
-                                 "machine does not have");
-    return *best;
+    return nullptr;
+}
+
+namespace {
+
+const Kernels& pick() {
+    const char* wanted = std::getenv("DRIFTSIEVE_SIMD");
+    const std::string name = wanted == nullptr ? "" : wanted;
+    for (const char* best : {"avx512", "avx2", "baseline"})
+        if (name.empty() || name == best)
+            if (const Kernels* found = kernels_named(best)) return *found;
+    throw std::runtime_error("DRIFTSIEVE_SIMD is \"" + name +
+                             "\", which is not one of baseline, avx2 and avx512 or which this "
+                             "machine does not have");
 }
 
 }  // namespace

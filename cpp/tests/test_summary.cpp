@@ -1,143 +1,116 @@
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <limits>
-#include <random>
-#include <span>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "driftsieve/cell_block.hpp"
-#include "driftsieve/fading.hpp"
 #include "driftsieve/summary.hpp"
+#include "rows.hpp"
 
-using driftsieve::CellBlock;
-using driftsieve::CellGrid;
-using driftsieve::Entries;
-using driftsieve::Entry;
-using driftsieve::Fading;
+using namespace driftsieve;
+using tests::Kind;
+using tests::Source;
+using tests::Truth;
+using tests::Weights;
 
 namespace {
 
-struct Rows {
-    std::vector<double> values, weights;
-
-    double below(double v) const {
-        double sum = 0.0;
-        for (std::size_t i = 0; i < values.size(); ++i) sum += values[i] < v ? weights[i] : 0.0;
-        return sum;
-    }
-    double total() const { return below(std::numeric_limits<double>::infinity()); }
-    Entries exact() const {
-        Entries out;
-        driftsieve::exact_entries_of<double>(values, weights.data(), out);
-        return out;
-    }
-    void add(const Rows& other) {
-        values.insert(values.end(), other.values.begin(), other.values.end());
-        weights.insert(weights.end(), other.weights.begin(), other.weights.end());
-    }
-};
-
-// Whole weights, so that all sums are exact; kind 0: spread, 1: few values, 2: all scales.
-Rows random_rows(std::mt19937_64& random, std::size_t n, int kind) {
-    Rows rows;
-    for (std::size_t i = 0; i < n; ++i) {
-        const double u = static_cast<double>(random() % 100000) / 1000.0 - 40.0;
-        rows.values.push_back(kind == 0   ? u
-                              : kind == 1 ? std::floor(u / 20.0)
-                                          : std::copysign(std::exp2(u), u));
-        rows.weights.push_back(static_cast<double>(random() % 4));
-    }
-    return rows;
+template <class Weight>
+SummaryOf<Weight> exact(std::vector<Weighed> rows, std::size_t n_classes) {
+    SummaryOf<Weight> summary;
+    exact_summary<Weight>(rows, n_classes, summary);
+    return summary;
 }
 
-// A_{i-1} <= R-(value_i) <= A_{i-1} + hidden_i, nothing lost, nothing hidden beyond `most`.
-void check_valid(std::span<const Entry> entries, const Rows& rows, double most) {
-    double before = 0.0;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (i > 0) CHECK(entries[i - 1].value < entries[i].value);
-        const double truth = rows.below(entries[i].value);
-        CHECK(before <= truth);
-        CHECK(truth <= before + entries[i].hidden);
-        CHECK(entries[i].hidden <= most);
-        before += entries[i].weight;
+// Batches merged and pruned one after another, each state held against all rows so far.
+template <class Weight>
+void check_stream(Kind kind, Weights weights, std::size_t n_classes, double rounding) {
+    CAPTURE(static_cast<int>(kind));
+    CAPTURE(n_classes);
+    Source source(1);
+    Truth truth(n_classes);
+    SummaryOf<Weight> ours, merged;
+    ours.reset(0, n_classes);
+    for (std::size_t batch = 0; batch < 8; ++batch) {
+        const auto rows = source.rows(source.below(80), n_classes, kind, weights, batch);
+        truth.add(rows);
+        const auto budget = static_cast<Weight>(0.1 * truth.total());
+        merge_summaries(ours, exact<Weight>(rows, n_classes), merged);
+        CHECK(truth.fault(merged, budget, rounding) == "");
+        prune_summary(merged, budget);
+        CHECK(truth.fault(merged, budget, rounding) == "");
+        std::swap(ours, merged);
     }
-    CHECK(before == rows.total());
 }
 
 }  // namespace
 
-TEST_CASE("merging and pruning keep a summary valid, against brute force") {
-    std::mt19937_64 random(1);
-    for (int kind = 0; kind < 3; ++kind) {
-        Rows all;
-        Entries summary, merged;
-        for (int round = 0; round < 12; ++round) {
-            const Rows more = random_rows(random, 1 + random() % 60, kind);
-            all.add(more);
-            driftsieve::merge_entries<double>(summary, more.exact(), merged);
-            check_valid(merged, all, 0.1 * all.total());
-            driftsieve::prune_entries<double>(merged, 0.1 * all.total());
-            check_valid(merged, all, 0.1 * all.total());
-            summary.swap(merged);
+TEST_CASE("merging and pruning keep a summary true, against brute force") {
+    for (const Kind kind : tests::all_kinds())
+        for (const std::size_t n_classes : {1, 2, 3, 100}) {
+            check_stream<std::uint32_t>(kind, Weights::unit, n_classes, 0.0);
+            check_stream<std::uint32_t>(kind, Weights::whole, n_classes, 0.0);
+            check_stream<double>(kind, Weights::whole, n_classes, 0.0);
+            check_stream<double>(kind, Weights::real, n_classes, 1e-13);
+            check_stream<double>(kind, Weights::all_orders, n_classes, 1e-13);
         }
-    }
 }
 
-TEST_CASE("blocks counted into cells keep a summary valid, against brute force") {
-    std::mt19937_64 random(2);
-    CellBlock<double> cells;
-    int counted = 0;
-    for (int kind = 0; kind < 3; ++kind) {
-        Rows all;
-        Entries summary, with_exact, room;
-        for (int round = 0; round < 6; ++round) {
-            const Rows more = random_rows(random, 400, kind);
-            all.add(more);
-            const double budget = 0.1 * all.total();
-            if (cells.fill(more.values, more.weights.data(), 0.1 * more.total(), 11)) {
-                ++counted;
-                driftsieve::merge_entries<double>(summary, cells.exact(), with_exact);
-                const auto result = cells.merge(with_exact, budget, room);
-                summary.assign(result.begin(), result.end());
-            } else {
-                driftsieve::merge_entries<double>(summary, more.exact(), with_exact);
-                driftsieve::prune_entries<double>(with_exact, budget);
-                summary = with_exact;
-            }
-            check_valid(summary, all, budget);
-        }
+TEST_CASE("a tree of merges hides no more than its parts together") {
+    Source source(2);
+    Truth truth(3);
+    std::vector<Summary> level;
+    for (std::size_t k = 0; k < 16; ++k) {
+        const auto rows = source.rows(50, 3, Kind::bell, Weights::whole);
+        Truth part(3);
+        part.add(rows);
+        truth.add(rows);
+        level.push_back(exact<double>(rows, 3));
+        prune_summary(level.back(), 0.1 * part.total());
     }
-    CHECK(counted >= 6);
+    for (; level.size() > 1; level.erase(level.begin(), level.begin() + 2)) {
+        level.emplace_back();
+        merge_summaries(level[0], level[1], level.back());
+    }
+    CHECK(truth.fault(level.front(), 0.1 * truth.total()) == "");
 }
 
-TEST_CASE("a value lies in its cell and the cell ends where the next begins") {
-    std::mt19937_64 random(3);
-    for (const double scale : {1e-200, 1e-3, 1.0, 1e9, 1e200}) {
-        std::vector<double> values;
-        for (int i = 0; i < 500; ++i)
-            values.push_back((static_cast<double>(random() % 9999) - 3000.0) * scale);
-        const CellGrid grid = CellGrid::over(values, 1024);
-        REQUIRE(grid.size() > 0);
-        CHECK(grid.size() <= 1024);
-        for (std::size_t m = 1; m <= grid.size(); ++m) {
-            CHECK(grid.index(grid.upper(m)) == m);
-            CHECK(grid.index(std::nextafter(grid.upper(m), 1e308)) == m + 1);
-        }
-    }
+TEST_CASE("sorted rows hide nothing and add up where values are equal") {
+    const Summary found = exact<double>(
+        {{2.0, 1.5, 1}, {-0.0, 1.0, 0}, {2.0, 2.0, 0}, {0.0, 4.0, 1}, {7.0, 0.0, 1}}, 2);
+    REQUIRE(found.size() == 2);  // a row that weighs nothing leaves no mini-bin
+    CHECK(std::vector<double>(found.values.begin(), found.values.end()) ==
+          std::vector<double>{0.0, 2.0});
+    CHECK_FALSE(std::signbit(found.values[0]));
+    CHECK(std::vector<double>(found.weights.begin(), found.weights.end()) ==
+          std::vector<double>{1.0, 4.0, 2.0, 1.5});
+    CHECK(std::vector<double>(found.hidden.begin(), found.hidden.end()) ==
+          std::vector<double>{0.0, 0.0});
 }
 
-TEST_CASE("moving to the next landmark is exact") {
-    const Fading fading(3.0);
-    for (const double t : {0.0, 1.0, 767.5, 1e6 + 0.25}) {
-        const auto epoch = fading.epoch_of(t);
-        const double weight = fading.weight(t, epoch);
-        CHECK(weight <= 1.0);
-        CHECK(fading.weight(t, epoch + 1) ==
-              doctest::Approx(weight * Fading::rebase_factor(1)).epsilon(1e-13));
-        CHECK(weight * Fading::rebase_factor(1) / Fading::rebase_factor(1) == weight);
-    }
-    CHECK(Fading::rebase_factor(5) == 0.0);
+TEST_CASE("pruning stops at zero and at its budget") {
+    Summary summary = exact<double>(
+        {{-2.0, 1.0, 0}, {-1.0, 1.0, 0}, {0.0, 1.0, 0}, {1.0, 1.0, 0}, {2.0, 1.0, 0}}, 1);
+    prune_summary(summary, 100.0);
+    CHECK(std::vector<double>(summary.values.begin(), summary.values.end()) ==
+          std::vector<double>{-1.0, 0.0, 2.0});
+    CHECK(std::vector<double>(summary.hidden.begin(), summary.hidden.end()) ==
+          std::vector<double>{1.0, 0.0, 1.0});
+    Summary one = exact<double>({{1.0, 1.0, 0}, {2.0, 1.0, 0}, {3.0, 1.0, 0}}, 1);
+    prune_summary(one, 1.0);
+    CHECK(std::vector<double>(one.values.begin(), one.values.end()) ==
+          std::vector<double>{1.0, 3.0});
+    prune_summary(one, 0.5);  // what is hidden already may be more than is allowed now
+    CHECK(one.size() == 2);
+}
+
+TEST_CASE("a summary that has faded away is empty") {
+    Summary summary = exact<double>({{1.0, 1.0, 0}, {2.0, 3.0, 1}}, 2);
+    summary.scale(0.5);
+    CHECK(summary.of(1)[1] == 1.5);
+    summary.scale(0.0);
+    CHECK(summary.empty());
+    CHECK(summary.weights.empty());
 }

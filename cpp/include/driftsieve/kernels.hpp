@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace driftsieve {
 
@@ -83,5 +84,8 @@ struct Kernels {
 };
 
 const Kernels& kernels();
+
+// Those of one instruction set; nullptr where there is no such name or the machine does not have it.
+const Kernels* kernels_named(std::string_view name);
 
 }  // namespace driftsieve

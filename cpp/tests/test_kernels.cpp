@@ -1,0 +1,430 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "driftsieve/kernels.hpp"
+#include "rows.hpp"
+
+using driftsieve::Kernels;
+using tests::Kind;
+using tests::Source;
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kStrip = Kernels::kStrip;
+
+std::vector<const Kernels*> paths() {
+    std::vector<const Kernels*> paths;
+    for (const char* name : {"baseline", "avx2", "avx512"})
+        if (const Kernels* found = driftsieve::kernels_named(name)) paths.push_back(found);
+    return paths;
+}
+
+std::vector<std::size_t> lengths() {
+    std::vector<std::size_t> lengths(41);
+    std::iota(lengths.begin(), lengths.end(), 0);
+    lengths.insert(lengths.end(), {63, 64, 65, 255, 1000});
+    return lengths;
+}
+
+// n items that begin `ahead` places after an allocation does, so that no alignment can be relied
+// on; the allocation ends with the last one, where a sanitizer would see more being touched.
+template <class T>
+class Unaligned {
+  public:
+    Unaligned(std::size_t ahead, std::size_t n, T fill = T{})
+        : ahead_(ahead), all_(ahead + n, fill) {}
+    T* data() { return all_.data() + ahead_; }
+    std::size_t size() const { return all_.size() - ahead_; }
+    T& operator[](std::size_t i) { return data()[i]; }
+    std::vector<T> copy() const {
+        return {all_.begin() + static_cast<std::ptrdiff_t>(ahead_), all_.end()};
+    }
+
+  private:
+    std::size_t ahead_;
+    std::vector<T> all_;
+};
+
+// The same bits; one NaN is as good as another.
+bool same(double a, double b) {
+    return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || (a != a && b != b);
+}
+bool same(const std::vector<double>& a, const std::vector<double>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](double x, double y) { return same(x, y); });
+}
+
+// All kinds of values, some of them as bad as may be met.
+double any_value(Source& source, bool missing) {
+    static const std::vector<double> hostile = {0.0,    -0.0, 5e-324, -5e-324, 2.2e-308, 1.7e308,
+                                                -1e308, 1e15, 1.0,    -1.0,    1e8 + 0.5};
+    if (missing && source.below(8) == 0) return kNaN;
+    if (source.below(4) == 0) return hostile[source.below(hostile.size())];
+    const auto kind = static_cast<Kind>(source.below(static_cast<std::size_t>(Kind::end_of_kinds)));
+    return source.value(kind, source.below(4));
+}
+
+Kernels::CellRule any_rule(Source& source) {
+    const int exponent = static_cast<int>(source.below(3)) == 0
+                             ? static_cast<int>(source.below(1800)) - 900
+                             : static_cast<int>(source.below(20)) - 4;
+    const double per_width = std::ldexp(1.0, exponent);
+    return {
+        per_width,
+        std::floor((source.uniform() - 0.5) * std::ldexp(1.0, static_cast<int>(source.below(52)))),
+        static_cast<double>(source.below(1 << 21))};
+}
+
+std::uint32_t plain_cell(double value, const Kernels::CellRule& rule) {
+    const double cell = std::floor(value * rule.per_width) - rule.base;
+    if (!(cell > 0.0)) return 0;
+    return static_cast<std::uint32_t>(std::min(cell, rule.top));
+}
+
+// Calls check(kernels, name) for every path that this machine has.
+template <class Check>
+void on_every_path(const Check& check) {
+    for (const Kernels* path : paths()) {
+        CAPTURE(std::string(path->name));
+        check(*path);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("paths are found by name") {
+    REQUIRE(driftsieve::kernels_named("baseline") != nullptr);
+    CHECK(driftsieve::kernels_named("sse9") == nullptr);
+    CHECK(driftsieve::kernels_named("") == nullptr);
+    for (const Kernels* path : paths()) CHECK(driftsieve::kernels_named(path->name) == path);
+}
+
+TEST_CASE("finest_cells") {
+    on_every_path([](const Kernels& path) {
+        Source source(1);
+        for (const std::size_t n : lengths())
+            for (int round = 0; round < 6; ++round) {
+                const Kernels::CellRule rule = any_rule(source);
+                Unaligned<double> values(n % 5, n);
+                for (std::size_t i = 0; i < n; ++i) values[i] = any_value(source, true);
+                Unaligned<std::uint32_t> out(n % 3, n, 7);
+                path.finest_cells(values.data(), n, rule, out.data());
+                std::vector<std::uint32_t> expected;
+                for (std::size_t i = 0; i < n; ++i) expected.push_back(plain_cell(values[i], rule));
+                CHECK(out.copy() == expected);
+            }
+    });
+}
+
+TEST_CASE("read_strip") {
+    on_every_path([](const Kernels& path) {
+        Source source(2);
+        for (const std::size_t n : lengths())
+            for (const bool weighted : {false, true}) {
+                const std::size_t n_rows = n + 3;
+                const std::size_t stride = kStrip + source.below(4);
+                const std::size_t out_stride = n + source.below(3);
+                const bool hostile = n % 2 == 0;
+                Unaligned<double> matrix(n % 7, (n_rows - 1) * stride + kStrip);
+                for (std::size_t i = 0; i < matrix.size(); ++i)
+                    matrix[i] = hostile ? any_value(source, true) : source.bell();
+                Unaligned<std::uint32_t> order(n % 3, n);
+                for (std::size_t k = 0; k < n; ++k)
+                    order[k] = static_cast<std::uint32_t>(source.below(n_rows));
+                Unaligned<double> weights(n % 2, n);
+                for (std::size_t k = 0; k < n; ++k) weights[k] = source.uniform();
+                Kernels::CellRule rules[kStrip];
+                double shifts[kStrip];
+                for (std::size_t j = 0; j < kStrip; ++j) {
+                    rules[j] = any_rule(source);
+                    shifts[j] = hostile ? any_value(source, false) : source.bell();
+                }
+                Unaligned<std::uint32_t> out(n % 5, n == 0 ? 0 : (kStrip - 1) * out_stride + n, 7);
+                const double* weights_or_null = weighted ? weights.data() : nullptr;
+                const Kernels::StripSums sums =
+                    path.read_strip({matrix.data(), static_cast<std::ptrdiff_t>(stride),
+                                     order.data(), weights_or_null, n},
+                                    rules, shifts, out.data(), out_stride);
+                for (std::size_t j = 0; j < kStrip; ++j) {
+                    double sum = 0.0;
+                    double squares = 0.0;
+                    bool cells_right = true;
+                    for (std::size_t k = 0; k < n; ++k) {
+                        const double value = matrix[order[k] * stride + j];
+                        const double delta = value - shifts[j];
+                        sum += weighted ? weights[k] * delta : delta;
+                        squares += weighted ? weights[k] * (delta * delta) : delta * delta;
+                        cells_right =
+                            cells_right && out[j * out_stride + k] == plain_cell(value, rules[j]);
+                    }
+                    CHECK(cells_right);
+                    CHECK(same(sums.sum[j], sum));
+                    CHECK(same(sums.squares[j], squares));
+                }
+            }
+    });
+}
+
+TEST_CASE("count_cells and weigh_cells") {
+    on_every_path([](const Kernels& path) {
+        Source source(3);
+        for (const std::size_t n : lengths())
+            for (const unsigned bits : {0U, 1U, 7U, 12U}) {
+                constexpr std::size_t kCoarse = 20;
+                std::vector<std::uint32_t> cut;
+                std::uint32_t next = 0;
+                for (std::size_t c = 0; c < kCoarse; ++c) {
+                    const auto kept = static_cast<std::uint32_t>(source.below(bits + 1));
+                    cut.push_back(next | (bits - kept) << 16);
+                    next += std::uint32_t{1} << kept;
+                }
+                Unaligned<std::uint32_t> finest(n % 3, n);
+                for (std::size_t i = 0; i < n; ++i)
+                    finest[i] = static_cast<std::uint32_t>(source.below(kCoarse << bits));
+                Unaligned<double> weights(n % 2, n);
+                for (std::size_t i = 0; i < n; ++i) weights[i] = source.uniform();
+                Unaligned<std::uint16_t> index(n % 5, n), weighed_index(n % 3, n);
+                Unaligned<std::uint16_t> counts(1, next, 5);
+                Unaligned<double> sums(1, next, 0.25);
+                path.count_cells(finest.data(), n, {cut.data(), bits}, index.data(), counts.data());
+                path.weigh_cells(finest.data(), weights.data(), n, {cut.data(), bits},
+                                 weighed_index.data(), sums.data());
+                std::vector<std::uint16_t> expected_index;
+                std::vector<std::uint16_t> expected_counts(next, 5);
+                std::vector<double> expected_sums(next, 0.25);
+                for (std::size_t i = 0; i < n; ++i) {
+                    const std::uint32_t coarse = finest[i] >> bits;
+                    const std::uint32_t inside = finest[i] - (coarse << bits);
+                    const std::uint32_t cell =
+                        (cut[coarse] & 0xffff) + (inside >> (cut[coarse] >> 16));
+                    expected_index.push_back(static_cast<std::uint16_t>(cell));
+                    ++expected_counts[cell];
+                    expected_sums[cell] += weights[i];
+                }
+                CHECK(index.copy() == expected_index);
+                CHECK(weighed_index.copy() == expected_index);
+                CHECK(counts.copy() == expected_counts);
+                CHECK(same(sums.copy(), expected_sums));
+            }
+    });
+}
+
+TEST_CASE("census and census_weights") {
+    on_every_path([](const Kernels& path) {
+        Source source(4);
+        for (const std::size_t n : lengths())
+            for (const std::uint16_t most : {0, 1, 9, 40000, 65535}) {
+                Unaligned<std::uint16_t> counts(n % 5, n);
+                Unaligned<double> weights(n % 3, n);
+                const std::size_t limit = source.below(2) == 0 ? most + 2U : most + 1U;
+                for (std::size_t i = 0; i < n; ++i) {
+                    counts[i] = static_cast<std::uint16_t>(
+                        source.below(3) == 0 ? 0
+                                             : source.below(std::min<std::size_t>(limit, 65536)));
+                    weights[i] = counts[i] * 0x1p-70;
+                }
+                const std::vector<std::uint16_t> all = counts.copy();
+                const auto used = n - static_cast<std::size_t>(
+                                          std::count(all.begin(), all.end(), std::uint16_t{0}));
+                const bool crowded =
+                    std::any_of(all.begin(), all.end(), [&](std::uint16_t c) { return c > most; });
+                const Kernels::Census found = path.census(counts.data(), n, most);
+                CHECK(found.used == used);
+                CHECK(found.crowded == crowded);
+                const Kernels::Census weighed =
+                    path.census_weights(weights.data(), n, most * 0x1p-70);
+                CHECK(weighed.used == used);
+                CHECK(weighed.crowded == crowded);
+            }
+    });
+}
+
+TEST_CASE("sum_below and sum_weights_below") {
+    std::vector<std::vector<double>> sums_of_baseline;
+    on_every_path([&](const Kernels& path) {
+        Source source(5);
+        std::size_t run = 0;
+        for (const std::size_t n : lengths())
+            for (const auto weights : {tests::Weights::real, tests::Weights::all_orders}) {
+                Unaligned<std::uint16_t> counts(n % 5, n);
+                Unaligned<double> cells(n % 3, n);
+                for (std::size_t i = 0; i < n; ++i) {
+                    const bool empty = source.below(3) == 0;
+                    counts[i] = static_cast<std::uint16_t>(empty ? 0 : source.below(65000 / n));
+                    cells[i] = empty ? 0.0 : source.weight(weights);
+                }
+                Unaligned<std::uint16_t> below(n % 3, n + 1, 9);
+                path.sum_below(counts.data(), n, below.data());
+                std::vector<std::uint16_t> expected{0};
+                for (std::size_t i = 0; i < n; ++i)
+                    expected.push_back(static_cast<std::uint16_t>(expected.back() + counts[i]));
+                CHECK(below.copy() == expected);
+
+                Unaligned<double> sums(n % 2, n + 1, 9.0);
+                path.sum_weights_below(cells.data(), n, sums.data());
+                long double truth = 0.0L;
+                bool right = sums[0] == 0.0;
+                for (std::size_t i = 0; i < n; ++i) {
+                    truth += cells[i];
+                    right = right && std::abs(sums[i + 1] - truth) <= 1e-14L * truth;
+                    // sums never fall, and stay the same where a cell is empty
+                    right = right && sums[i + 1] >= sums[i] &&
+                            (cells[i] != 0.0 || sums[i + 1] == sums[i]);
+                }
+                CHECK(right);
+                if (run == sums_of_baseline.size()) sums_of_baseline.push_back(sums.copy());
+                CHECK(same(sums.copy(), sums_of_baseline[run++]));
+            }
+    });
+}
+
+TEST_CASE("find_any") {
+    on_every_path([](const Kernels& path) {
+        Source source(6);
+        for (const std::size_t n : lengths())
+            for (std::size_t n_wanted = 0; n_wanted <= 8; ++n_wanted) {
+                // numbers of both halves of the range, some only one bit apart
+                const auto number = [](std::size_t k) {
+                    return static_cast<std::uint16_t>(k % 2 == 0 ? k : 65535 - k);
+                };
+                Unaligned<std::uint16_t> numbers(n % 7, n);
+                for (std::size_t i = 0; i < n; ++i) numbers[i] = number(source.below(20));
+                Unaligned<std::uint16_t> wanted(1, n_wanted);
+                for (std::size_t k = 0; k < n_wanted; ++k) wanted[k] = number(2 * k + k % 2);
+                Unaligned<std::uint32_t> out(n % 3, n, 77);
+                const std::size_t found =
+                    path.find_any(numbers.data(), n, wanted.data(), n_wanted, out.data());
+                std::vector<std::uint32_t> expected;
+                const std::vector<std::uint16_t> all = wanted.copy();
+                for (std::size_t i = 0; i < n; ++i)
+                    if (std::find(all.begin(), all.end(), numbers[i]) != all.end())
+                        expected.push_back(static_cast<std::uint32_t>(i));
+                CHECK(std::vector<std::uint32_t>(out.data(), out.data() + found) == expected);
+            }
+    });
+}
+
+TEST_CASE("gather_strip") {
+    on_every_path([](const Kernels& path) {
+        Source source(7);
+        for (const std::size_t n : lengths()) {
+            const std::size_t stride = kStrip + source.below(5);
+            const std::size_t n_rows = n + 2;
+            Unaligned<double> matrix(n % 5, (n_rows - 1) * stride + kStrip);
+            for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = any_value(source, true);
+            Unaligned<std::uint32_t> order(n % 3, n);
+            for (std::size_t k = 0; k < n; ++k)
+                order[k] = static_cast<std::uint32_t>(source.below(n_rows));
+            Unaligned<double> out(n % 2, kStrip * n, 7.0);
+            path.gather_strip(matrix.data(), static_cast<std::ptrdiff_t>(stride), order.data(), n,
+                              out.data());
+            std::vector<double> expected;
+            for (std::size_t j = 0; j < kStrip; ++j)
+                for (std::size_t k = 0; k < n; ++k)
+                    expected.push_back(matrix[order[k] * stride + j]);
+            CHECK(same(out.copy(), expected));
+        }
+    });
+}
+
+TEST_CASE("power_sums and weighted_power_sums") {
+    std::vector<Kernels::PowerSums> of_baseline;
+    on_every_path([&](const Kernels& path) {
+        Source source(8);
+        std::size_t run = 0;
+        for (const std::size_t n : lengths())
+            for (const Kind kind : {Kind::bell, Kind::all_scales, Kind::offset, Kind::tiny}) {
+                Unaligned<double> values(n % 5, n);
+                Unaligned<double> weights(n % 3, n);
+                for (std::size_t i = 0; i < n; ++i) {
+                    values[i] = source.value(kind, 0);
+                    weights[i] = source.weight(tests::Weights::all_orders);
+                }
+                const double shift = n == 0 ? 1.0 : values[0];
+                for (const bool weighted : {false, true}) {
+                    const Kernels::PowerSums found =
+                        weighted ? path.weighted_power_sums(values.data(), weights.data(), n, shift)
+                                 : path.power_sums(values.data(), n, shift);
+                    long double weight = 0.0L, sum = 0.0L, size = 0.0L, squares = 0.0L;
+                    for (std::size_t i = 0; i < n; ++i) {
+                        const long double w = weighted ? weights[i] : 1.0;
+                        const long double delta = static_cast<long double>(values[i]) - shift;
+                        weight += w;
+                        sum += w * delta;
+                        size += w * std::abs(delta);
+                        squares += w * delta * delta;
+                    }
+                    CHECK(std::abs(found.weight - weight) <= 1e-14L * weight);
+                    // products of denormal numbers are rounded to one of those
+                    const long double grain = static_cast<long double>(n) * 5e-324L;
+                    CHECK(std::abs(found.sum - sum) <= 1e-14L * size + grain);
+                    CHECK(std::abs(found.squares - squares) <= 1e-14L * squares + grain);
+                    if (run == of_baseline.size()) of_baseline.push_back(found);
+                    CHECK(same(found.weight, of_baseline[run].weight));
+                    CHECK(same(found.sum, of_baseline[run].sum));
+                    CHECK(same(found.squares, of_baseline[run].squares));
+                    ++run;
+                }
+            }
+    });
+}
+
+TEST_CASE("count_above") {
+    on_every_path([](const Kernels& path) {
+        Source source(9);
+        for (const std::size_t n : lengths())
+            for (int round = 0; round < 6; ++round) {
+                Unaligned<double> values(n % 5, n);
+                for (std::size_t i = 0; i < n; ++i) values[i] = any_value(source, true);
+                const double edge = round == 0 || n == 0 ? 0.0 : values[source.below(n)];
+                std::size_t expected = 0;
+                for (std::size_t i = 0; i < n; ++i) expected += values[i] > edge ? 1 : 0;
+                CHECK(path.count_above(values.data(), n, edge) == expected);
+            }
+    });
+}
+
+TEST_CASE("row_power_sums") {
+    on_every_path([](const Kernels& path) {
+        Source source(10);
+        for (const std::size_t width : lengths())
+            for (const std::size_t n : {0, 1, 9})
+                for (const bool weighted : {false, true}) {
+                    const std::size_t stride = width + source.below(3);
+                    Unaligned<double> matrix(width % 5, 12 * stride + width);
+                    for (std::size_t i = 0; i < matrix.size(); ++i)
+                        matrix[i] = any_value(source, true);
+                    std::vector<std::uint32_t> order(n);
+                    for (std::uint32_t& row : order)
+                        row = static_cast<std::uint32_t>(source.below(13));
+                    std::vector<double> weights(n);
+                    for (double& weight : weights) weight = source.uniform();
+                    Unaligned<double> shift(1, width), sum(2, width, 0.5), squares(3, width, 0.25);
+                    for (std::size_t j = 0; j < width; ++j) shift[j] = any_value(source, false);
+                    std::vector<double> expected_sum(width, 0.5), expected_squares(width, 0.25);
+                    for (std::size_t j = 0; j < width; ++j)
+                        for (std::size_t k = 0; k < n; ++k) {
+                            const double delta = matrix[order[k] * stride + j] - shift[j];
+                            expected_sum[j] += weighted ? weights[k] * delta : delta;
+                            expected_squares[j] +=
+                                weighted ? weights[k] * (delta * delta) : delta * delta;
+                        }
+                    path.row_power_sums(matrix.data(), static_cast<std::ptrdiff_t>(stride),
+                                        order.data(), weighted ? weights.data() : nullptr, n, width,
+                                        shift.data(), sum.data(), squares.data());
+                    CHECK(same(sum.copy(), expected_sum));
+                    CHECK(same(squares.copy(), expected_squares));
+                }
+    });
+}
