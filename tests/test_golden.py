@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -53,3 +55,22 @@ def test_the_faded_sparse_bank() -> None:
     assert_allclose(found.bin_weights[[1, 3]], exact.bin_weights[[1, 3]], rtol=1e-9, atol=1e-9)
     for errors in rank_errors(bank, X, y, weight):
         errors.check(0.05)
+
+
+def test_the_bank_of_many_classes() -> None:
+    bank = golden("bank_v2_classes.dsv")
+    X, y = make.class_rows()
+    exact = ds.offline.snapshot(X, y)
+    found = bank.freeze()
+    assert_array_equal(found.class_weight, exact.class_weight)
+    assert_array_equal(found.bin_weights.sum(axis=1), exact.bin_weights.sum(axis=1))
+    assert_allclose(ds.scores.fisher_score(found), ds.scores.fisher_score(exact), rtol=1e-9)
+    for errors in rank_errors(bank, X, y, np.ones(len(y))):
+        errors.check(0.05)
+
+
+def test_version_1_which_was_never_released_is_refused_by_name() -> None:
+    data = bytearray(make.FOLDER.joinpath("bank_v2_dense.dsv").read_bytes())
+    data[8:12] = struct.pack("<I", 1)
+    with pytest.raises(ValueError, match=r"state of version 1, .*: make the state anew"):
+        ds.Bank.from_bytes(bytes(data))

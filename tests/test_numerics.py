@@ -20,7 +20,7 @@ MOMENTS = (ds.scores.t_score, ds.scores.fisher_score)
 def stream(n: int = 20_000) -> tuple[Any, Any]:
     rng = np.random.default_rng(4)
     y = rng.integers(0, 2, n)
-    return rng.normal(size=(n, 3)) + np.outer(y, [1.0, 0.1, 0.0]), y
+    return rng.normal(size=(n, 3)) + np.outer(y, [1.0, 0.1, 0.03]), y
 
 
 @pytest.mark.parametrize("quantiles", [True, False])
@@ -29,7 +29,7 @@ def stream(n: int = 20_000) -> tuple[Any, Any]:
 def test_an_offset_costs_moments_no_digits(
     form: Callable[..., Any], settings: dict[str, float], quantiles: bool
 ) -> None:
-    """A mean near 1e8 has a grain of 1.5e-8: means that hardly differ are as good as that grain."""
+    """Also where class means hardly differ, though a mean near 1e8 has a grain of 1.5e-8."""
     X, y = stream()
     X = np.round(X * 2**20) / 2**20  # so that X + 1e8 holds the same differences
     plain, moved = (
@@ -37,11 +37,29 @@ def test_an_offset_costs_moments_no_digits(
         for offset in (0.0, 1e8)
     )
     for score in MOMENTS:
-        assert_allclose(score(moved)[:2], score(plain)[:2], rtol=1e-6)
-    # each block rounds the mean by half a grain, which later blocks dilute: a quarter on average
-    blocks = len(X) / 256
-    assert_allclose(moved.mean - 1e8, plain.mean, rtol=0, atol=np.spacing(1e8) * blocks / 4)
+        assert_allclose(score(moved), score(plain), rtol=1e-6)
+    # rounded once, when it is read
+    assert_allclose(moved.mean - 1e8, plain.mean, rtol=0, atol=np.spacing(1e8) * 0.501)
     assert_allclose(moved.var, plain.var, rtol=1e-8)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("zero_row", range(21))
+def test_sparse_variance_equals_dense(zero_row: int, alone: bool) -> None:
+    """Zeros are what the other values leave of a class: they must not leave a trace of rounding.
+
+    A class has one zero row, among values near 1e8 or alone; the other classes have none.
+    """
+    i = np.arange(21)
+    X, y = (1e8 + i % 3)[:, None], i % 2
+    X[zero_row] = 0.0
+    if alone:
+        y[zero_row] = 2
+    exact = ds.offline.snapshot(X, y, sample_weight=0.9 ** (20.0 - i))
+    dense, split = (ds.Bank(alpha=0.9).update(form(X), y).freeze() for form in FORMS)
+    assert_allclose(split.var, dense.var, rtol=1e-9)
+    assert_allclose(split.var, exact.var, rtol=1e-9)
+    assert_allclose(split.mean, dense.mean, rtol=1e-13)
 
 
 @pytest.mark.parametrize("form", FORMS)

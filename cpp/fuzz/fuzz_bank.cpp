@@ -53,16 +53,24 @@ std::vector<T> count_up(std::size_t n) {
     return numbers;
 }
 
+// Even features have few values, so that they stay exact; odd ones many, so that they are counted.
+double value_of(std::span<const std::byte> bytes, std::size_t i) {
+    const int byte = std::to_integer<int>(bytes[(i * 7) % bytes.size()]);
+    return i % 2 == 0 ? byte % 16 : (byte - 100) * 256.0 + static_cast<double>(i * 89 % 256);
+}
+
 void freeze(const Bank& bank) {
     constexpr std::size_t n_bins = 4;
     const std::size_t p = bank.n_features();
     const std::size_t n_classes = bank.n_classes();
     const auto place = count_up<std::uint32_t>(n_classes);
     std::vector<double> weight(n_classes * p), mean(n_classes * p), variance(n_classes * p);
+    std::vector<double> centred_mean(n_classes * p);
     std::vector<double> bins(p * n_bins * n_classes), edges(p * (n_bins - 1)), rank_error(p);
     SnapshotArrays out{place, n_bins, p, weight.data()};
     if (bank.config().moments) {
         out.mean = mean.data();
+        out.centred_mean = centred_mean.data();
         out.variance = variance.data();
     }
     if (bank.config().quantiles) {
@@ -74,15 +82,14 @@ void freeze(const Bank& bank) {
     bank.freeze(0, out, 1);
 }
 
-// Enough rows to close a block where blocks are small; the values come from the input.
+// Enough rows to close a block where there are few features; the values come from the input.
 void update(Bank& bank, std::span<const std::byte> bytes, bool as_dense) {
     const std::size_t p = bank.n_features();
-    const std::size_t n = bank.config().epsilon > 0.03 ? 300 : 40;
+    const std::size_t n = bank.config().epsilon > 0.005 && p <= 4 ? 1700 : 40;
     const std::size_t n_classes = bank.n_classes() + 1;
     std::vector<double> values(n * p);
     std::vector<std::uint32_t> classes(n);
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<double>(std::to_integer<int>(bytes[(i * 7) % bytes.size()]) % 16);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = value_of(bytes, i);
     for (std::size_t i = 0; i < n; ++i) classes[i] = static_cast<std::uint32_t>(i % n_classes);
     std::vector<double> times(bank.clock() == Clock::time ? n : 0, bank.now() + 1.0);
     if (bank.n_features() == 0 || !std::isfinite(bank.now())) times.assign(times.size(), 0.0);

@@ -25,9 +25,11 @@ def banks() -> Iterator[tuple[str, ds.Bank]]:
     yield "dense", ds.Bank(0.1).update(X, y)
     yield "dense_weighted", ds.Bank(0.1, quantiles=False).update(X, y, sample_weight=weight)
     yield "dense_missing", ds.Bank(0.1, missing="ignore").update(holes, y)
-    yield "dense_block", ds.Bank(0.4).update(np.tile(X[:, :1], (12, 1)), np.tile(y, 12))
-    faded = ds.Bank(0.4, half_life=50.0).update(np.tile(X[:, :1], (12, 1)), np.tile(y, 12))
-    yield "dense_faded", faded
+    long_X, long_y = rng.normal(size=(1608, 1)), np.tile(y, 67)  # a block, and 8 rows
+    yield "dense_block", ds.Bank(0.4).update(long_X, long_y)
+    yield "dense_faded", ds.Bank(0.4, half_life=50.0).update(long_X, long_y)
+    many = np.arange(1608) % 40  # most classes have no weight in most mini-bins
+    yield "dense_classes", ds.Bank(0.2).update(long_X + 9.0 * many[:, None], many)
     yield "dense_time", ds.Bank(0.1, clock="time", half_life=3.0).update(X, y, t=t)
     yield "dense_batch", ds.Bank(0.1, clock="batch", alpha=0.9, moments=False).update(X, y)
     yield "sparse", ds.Bank(0.1).update(few, y)

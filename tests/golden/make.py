@@ -57,7 +57,24 @@ def faded_sparse() -> ds.Bank:
     return first.update_batch(batch(slice(2900, 3000)))
 
 
-BANKS = {"bank_v2_dense.dsv": dense, "bank_v2_sparse.dsv": faded_sparse}
+def many_classes() -> ds.Bank:
+    """Thirty classes, of which a mini-bin of the first feature has one or two."""
+    X, y = class_rows()
+    return ds.Bank(0.05).update(X, y)
+
+
+def class_rows(n: int = 1700) -> tuple[np.ndarray, np.ndarray]:
+    """Values and labels for ``many_classes``: a finished block and some rows."""
+    i = np.arange(n)
+    y = i * 11 % 30
+    return np.column_stack([40.0 * y + i * 7 % 31, i * 7919 % 1009 / 8.0]), y
+
+
+BANKS = {
+    "bank_v2_dense.dsv": dense,
+    "bank_v2_sparse.dsv": faded_sparse,
+    "bank_v2_classes.dsv": many_classes,
+}
 
 if __name__ == "__main__":
     for name, make in BANKS.items():
