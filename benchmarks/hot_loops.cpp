@@ -1,12 +1,15 @@
-// The five hot loops on fixed data, one a run: callgrind counts the instructions of the function
+// The hot loops on fixed data, one a run: callgrind counts the instructions of the function
 // named hot_*, so what is counted does not depend on what the machine is doing. Data are made
 // without the standard distributions and libm, which differ from one library to the next.
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
+#include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "driftsieve/bank.hpp"
@@ -17,9 +20,11 @@ namespace {
 
 using namespace driftsieve;
 
-constexpr std::size_t kRows = 16384;  // two blocks at this epsilon
+constexpr std::size_t kRows = 16000;  // two blocks at this epsilon
+constexpr std::size_t kBlock = kRows / 2;
 constexpr std::size_t kColumns = 16;
-constexpr double kEpsilon = 0.001;
+constexpr std::size_t kStrips = kColumns / Strip::kWidth;
+const Config kConfig{0.001};
 
 std::mt19937_64 random_bits(1);
 
@@ -43,6 +48,86 @@ struct Rows {
         for (double& value : values) value = bell();
     }
     MatrixView<double> matrix() const { return {values.data(), kColumns, 1, kRows, kColumns}; }
+    RowInfo info() const { return {classes, {}, {}}; }
+};
+
+// The second of two blocks on its way into the summaries of the first, step by step.
+struct SecondBlock {
+    explicit SecondBlock(const Rows& rows)
+        : matrix(rows.matrix().rows(kBlock, kBlock)),
+          block(RowBlock::of(rows.info().part(kBlock, kBlock), 2, Fading(), 0)) {
+        const RowBlock first = RowBlock::of(rows.info().part(0, kBlock), 2, Fading(), 0);
+        for (std::size_t j = 0; j < kColumns; ++j) {
+            std::vector<Weighed> weighed;
+            for (std::uint32_t c = 0; c < 2; ++c)
+                for (std::size_t k = first.begin[c]; k < first.begin[c + 1]; ++k)
+                    weighed.push_back({rows.matrix().at(first.order[k], j), 1.0, c});
+            exact_summary<std::uint32_t>(weighed, 2, summaries[j]);
+            prune_summary(summaries[j], budget(kBlock));
+        }
+    }
+    void read() {
+        for (std::size_t s = 0; s < kStrips; ++s)
+            strips[s].read(matrix, block, s * Strip::kWidth, (s + 1) * Strip::kWidth,
+                           6 * kConfig.exact_values());
+    }
+    void count() {
+        for (std::size_t j = 0; j < kColumns; ++j)
+            if (!cells[j].fill(column(j), strip(j).map(j % Strip::kWidth),
+                               strip(j).finest(j % Strip::kWidth), kConfig.epsilon * kBlock,
+                               kConfig.exact_values()))
+                std::abort();
+    }
+    // What had to be taken out of the cells.
+    void merge_exact() {
+        for (std::size_t j = 0; j < kColumns; ++j) {
+            merge_summaries(summaries[j], cells[j].exact(), merged[j]);
+            std::swap(summaries[j], merged[j]);
+        }
+    }
+    void walk() {
+        for (std::size_t j = 0; j < kColumns; ++j)
+            cells[j].merge(summaries[j], budget(kRows), column(j), merged[j]);
+    }
+
+    static std::uint32_t budget(std::size_t n_rows) {
+        return static_cast<std::uint32_t>(kConfig.epsilon * static_cast<double>(n_rows));
+    }
+    const Strip& strip(std::size_t j) const { return strips[j / Strip::kWidth]; }
+    BlockColumn column(std::size_t j) const { return strip(j).column(j % Strip::kWidth); }
+
+    MatrixView<double> matrix;
+    RowBlock block;
+    std::array<Strip, kStrips> strips;
+    std::array<CellBlock<std::uint32_t>, kColumns> cells;
+    std::array<NarrowSummary, kColumns> summaries, merged;
+};
+
+Bank empty_bank() {
+    return Bank(kConfig, Clock::sample, std::numeric_limits<double>::infinity());
+}
+
+// A bank none of whose rows are in a summary yet, and where its bins go.
+struct OpenRows {
+    static constexpr std::size_t kBins = 5;
+
+    explicit OpenRows(const Rows& rows) {
+        const std::size_t n = kBlock - 1;
+        bank.update(rows.matrix().rows(0, n), rows.info().part(0, n), 2, 1);
+        out.class_place = place;
+        out.n_bins = kBins;
+        out.n_features = kColumns;
+        out.bins = bins.data();
+        out.edges = edges.data();
+        out.rank_error = rank_error.data();
+    }
+
+    Bank bank = empty_bank();
+    SnapshotArrays out;
+    std::array<std::uint32_t, 2> place = {0, 1};
+    std::array<double, kColumns * kBins * 2> bins;
+    std::array<double, kColumns*(kBins - 1)> edges;
+    std::array<double, kColumns> rank_error;
 };
 
 struct SparseRows {
@@ -89,32 +174,29 @@ std::string svmlight_text() {
 // What callgrind is told to count. Each returns something, so that nothing is left out.
 #define HOT extern "C" [[gnu::noinline]]
 
-// Counting into cells, merging and pruning; gathering columns is a small part of it.
-HOT std::size_t hot_summaries(const Rows& rows) {
-    Bank bank(Config{kEpsilon, false, true, false}, Clock::sample,
-              std::numeric_limits<double>::infinity());
-    bank.update(rows.matrix(), RowInfo{rows.classes, {}, {}}, 2, 1);
-    return bank.nbytes();
+// Cells and moments of a strip of columns, from one pass over its rows.
+HOT double hot_strip(SecondBlock& second) {
+    second.read();
+    return second.strips.back().moments(1, 0).mean;
 }
 
-HOT std::size_t hot_moments(const Rows& rows) {
-    Bank bank(Config{kEpsilon, true, false, false}, Clock::sample,
-              std::numeric_limits<double>::infinity());
-    bank.update(rows.matrix(), RowInfo{rows.classes, {}, {}}, 2, 1);
-    return bank.nbytes();
+HOT std::size_t hot_count(SecondBlock& second) {
+    second.count();
+    return second.cells.back().exact().size();
 }
 
-HOT double hot_gather(const Rows& rows, const std::vector<std::uint32_t>& order,
-                      std::vector<double>& strip) {
-    for (std::size_t j = 0; j < kColumns; j += 8)
-        kernels().gather_strip(rows.values.data() + j, kColumns, order.data(), order.size(),
-                               strip.data());
-    return strip.back();
+HOT std::size_t hot_walk(SecondBlock& second) {
+    second.walk();
+    return second.merged.back().size();
+}
+
+HOT double hot_bins(OpenRows& open) {
+    open.bank.freeze(0, open.out, 1);
+    return open.edges.back();
 }
 
 HOT std::size_t hot_sparse(const SparseRows& rows) {
-    Bank bank(Config{kEpsilon, true, true, false}, Clock::sample,
-              std::numeric_limits<double>::infinity());
+    Bank bank = empty_bank();
     bank.update(rows.matrix(), RowInfo{rows.classes, {}, {}}, 2, 1);
     return bank.nbytes();
 }
@@ -138,24 +220,30 @@ int main(int argc, char** argv) {
 #endif
                     __VERSION__);
         return 0;
-    } else if (which == "summaries") {
-        result = static_cast<double>(hot_summaries(Rows()));
-    } else if (which == "moments") {
-        result = static_cast<double>(hot_moments(Rows()));
-    } else if (which == "gather") {
+    } else if (which == "strip" || which == "count" || which == "walk") {
         const Rows rows;
-        std::vector<std::uint32_t> order;
-        for (std::uint32_t i = 0; i < kRows; ++i)
-            if (rows.classes[i] == 0) order.push_back(i);
-        std::vector<double> strip(8 * order.size());
-        result = hot_gather(rows, order, strip);
+        SecondBlock second(rows);
+        if (which == "strip") {
+            result = hot_strip(second);
+        } else {
+            second.read();
+            if (which == "count") {
+                result = static_cast<double>(hot_count(second));
+            } else {
+                second.count();
+                second.merge_exact();
+                result = static_cast<double>(hot_walk(second));
+            }
+        }
+    } else if (which == "bins") {
+        OpenRows open{Rows()};
+        result = hot_bins(open);
     } else if (which == "sparse") {
         result = static_cast<double>(hot_sparse(SparseRows()));
     } else if (which == "svmlight") {
         result = static_cast<double>(hot_svmlight(svmlight_text()));
     } else {
-        std::fprintf(stderr, "usage: %s summaries|moments|gather|sparse|svmlight|compiler\n",
-                     argv[0]);
+        std::fprintf(stderr, "usage: %s strip|count|walk|bins|sparse|svmlight|compiler\n", argv[0]);
         return 2;
     }
     std::printf("%s %s %g\n", kernels().name, which.c_str(), result);

@@ -1,4 +1,4 @@
-"""Instructions of the five hot loops, counted by callgrind and held against those on record.
+"""Instructions of the hot loops, counted by callgrind and held against those on record.
 
 A count does not depend on what the machine is doing, so a slow-down is seen at any time. It does
 depend on the compiler: the record names the one it was made with.
@@ -15,7 +15,7 @@ import subprocess
 from pathlib import Path
 
 RECORD = Path(__file__).with_name("instructions.json")
-LOOPS = ("summaries", "moments", "gather", "sparse", "svmlight")
+LOOPS = ("strip", "count", "walk", "bins", "sparse", "svmlight")
 MOST = 0.05  # by so much may a count grow
 SIMD = "avx2"  # the widest that valgrind knows
 

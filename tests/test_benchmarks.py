@@ -165,7 +165,7 @@ def test_slope_is_the_power() -> None:
 def test_more_instructions_than_on_record_are_told() -> None:
     recorded = json.loads(RECORD.read_text(encoding="utf-8"))["instructions"]
     assert tuple(recorded) == LOOPS
-    now = {**recorded, "sparse": int(recorded["sparse"] * 1.06), "gather": 1}
+    now = {**recorded, "sparse": int(recorded["sparse"] * 1.06), "walk": 1}
     lines, slower = compare(recorded, now)
     assert slower == ["sparse"]
     assert len(lines) == 1 + len(LOOPS)

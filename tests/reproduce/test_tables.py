@@ -48,9 +48,12 @@ def test_measures_follow_the_paper() -> None:
     assert misranked(both, "mutual_info") == np.mean(top_on != top_off)
 
 
-@pytest.mark.parametrize("name", ["table3", "table4"])
-def test_differences_vanish_by_a_thousandth(quick_on_data: Quick, name: str) -> None:
-    """As published, but for a long stream without ties, where they only shrink with ε."""
+@pytest.mark.parametrize(("name", "times"), [("table3", 10), ("table4", 5)])
+def test_differences_vanish_by_a_thousandth(quick_on_data: Quick, name: str, times: int) -> None:
+    """As published, but for a long stream without ties, where they only shrink with ε.
+
+    By 50 where counts do so with ε; scores of noise move as the square root of the rows that do.
+    """
     result = quick_on_data(name)
     published, longer, *_ = result.claims
     assert published.holds, published
@@ -59,7 +62,7 @@ def test_differences_vanish_by_a_thousandth(quick_on_data: Quick, name: str) -> 
     for measure in {row["measure"] for row in rows}:
         found = [row["continuous"] for row in rows if row["measure"] == measure]
         assert found == sorted(found, reverse=True)
-        assert found[0] > 10 * found[-1] > 0
+        assert found[0] > times * found[-1] > 0
 
 
 def test_ranks_do_not_settle_before_a_thousandth(quick_on_data: Quick) -> None:
