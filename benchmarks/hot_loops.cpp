@@ -69,12 +69,13 @@ struct SecondBlock {
     void read() {
         for (std::size_t s = 0; s < kStrips; ++s)
             strips[s].read(matrix, block, s * Strip::kWidth, (s + 1) * Strip::kWidth,
-                           6 * kConfig.exact_values());
+                           kConfig.cells(), [](std::size_t) { return nullptr; });
     }
     void count() {
         for (std::size_t j = 0; j < kColumns; ++j)
             if (!cells[j].fill(column(j), strip(j).map(j % Strip::kWidth),
-                               strip(j).finest(j % Strip::kWidth), kConfig.epsilon * kBlock,
+                               strip(j).finest(j % Strip::kWidth), nullptr,
+                               kConfig.epsilon * kBlock,
                                kConfig.exact_values()))
                 std::abort();
     }

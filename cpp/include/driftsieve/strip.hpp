@@ -33,7 +33,8 @@ class Strip {
         std::array<Kernels::CellRule, kWidth> rules;
         bool sampled = false;
         for (std::size_t j = 0; j < kWidth; ++j) {
-            const CellMap* map = lo + j < hi ? known(lo + j) : &maps_[j];
+            const CellMap* map = &maps_[j];  // of columns beyond hi nothing is asked
+            if (lo + j < hi) map = known(lo + j);
             if (map == nullptr) {
                 if (!sampled) take_sample(n);
                 sampled = true;
