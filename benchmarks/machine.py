@@ -8,7 +8,16 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "datasketches", "xgboost", "river", "polars")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "datasketches",
+    "xgboost",
+    "river",
+    "polars",
+    "pyspark",
+)
 
 
 def describe() -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from benchmarks import page, table
+from benchmarks.estimate import TRANSFER, estimate
 from benchmarks.experiments import Point, slope
 from benchmarks.harness import Goal, Row, Task, Work, run
 from benchmarks.instructions import LOOPS, RECORD, compare
@@ -169,3 +170,36 @@ def test_more_instructions_than_on_record_are_told() -> None:
     lines, slower = compare(recorded, now)
     assert slower == ["sparse"]
     assert len(lines) == 1 + len(LOOPS)
+
+
+def test_a_share_is_run_and_the_whole_worked_out_from_it(tmp_path: Path) -> None:
+    quick("benchmarks.spark", "--only", "share", "--json", tmp_path / "share.json")
+    rows, _ = table.read_json(tmp_path / "share.json")
+    assert all(isinstance(row.ours, float) and row.ours > 0 for row in rows)
+    with pytest.raises(KeyError, match=TRANSFER):
+        estimate(rows)
+    units = {"share: update": 20.0, "share: freeze and score": 100.0}
+    figures = [Row(row.work, units.get(row.work, 1000.0), row.unit) for row in rows]
+    lines = estimate([*figures, Row(TRANSFER, 100.0, "ns/non-zero")]).splitlines()
+    found = {line.split("|")[1].strip(): line.split("|")[-2].strip() for line in lines}
+    # 115 non-zeros of 10⁷ rows; 10⁶ features in each bank; 10⁴ features merged by each executor
+    assert found["rows from Spark to the Python worker"] == "115 s"
+    assert found["rows into the bank"] == "23 s"
+    assert found["cutting the bank into pieces"] == "1e+03 s"
+    assert found["merging the pieces"] == "10 s"
+    assert found["scoring"] == "1 s"
+    assert found["**time**"] == "**1149 s**"
+    assert found["shuffle of all"] == "100 GB"
+    assert found["**bottleneck**"] == "cutting the bank into pieces"
+
+
+def test_peers_in_spark_count_every_value(spark: Any) -> None:
+    from benchmarks.spark import approx_quantile_and_counts, dense_frame
+
+    df = dense_frame(spark, 500, 3)
+    counts = approx_quantile_and_counts(df, ["x0", "x1", "x2"])
+    for feature in range(3):
+        mine = [row["count"] for row in counts if row.feature == feature]
+        assert sum(mine) == 500
+        assert len(mine) == 5 * 2
+    df.unpersist()

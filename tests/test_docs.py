@@ -26,16 +26,20 @@ def blocks(page: str) -> list[tuple[int, str]]:
     ]
 
 
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_examples_run(
     path: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
     for line, code in blocks(path.read_text(encoding="utf-8")):
+        if "pyspark" in code:
+            request.getfixturevalue("spark")  # or skip what is left of the page, without Java
         # Blank lines put the page's own line number into a traceback.
         exec(compile("\n" * line + code, str(path), "exec"), namespace)
         printed = capsys.readouterr().out.splitlines()

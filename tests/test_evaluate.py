@@ -207,6 +207,8 @@ def test_bad_arguments():
         prequential([], screener, LogisticRegression())
     with pytest.raises(ValueError, match="needs output=\"mask\", and has 'select'"):
         prequential([], FeatureScreener(), GaussianNB())
+    with pytest.raises(TypeError, match=r"must be a driftsieve[.]FeatureScreener or None"):
+        prequential([], object(), GaussianNB())
     with pytest.raises(NotFittedError):
         prequential(pairs(X, y), screener, GaussianNB(), update_screener=False)
     late = y.copy()

@@ -25,6 +25,7 @@ GRID = [
     FeatureScreener("fisher", k=3, half_life=20, missing="ignore", absent="missing"),
     FeatureScreener("t", rule="fdr", k=0.5, alpha=0.99),
     FeatureScreener(k=30, rule="percentile", n_bins=2, epsilon=0.1, every=5),
+    FeatureScreener("gini", k=2, n_threads=1, max_features=50, on_limit="ignore_new"),
     FeatureScreener("chi2", k=2, half_life=20, clock="batch"),
 ]
 
@@ -44,7 +45,7 @@ def test_river_checks(screener, check):
 
 
 def test_only_the_batch_clock_skips_a_check():
-    assert [bool(screener._unit_test_skips()) for screener in GRID] == [False] * 10 + [True]
+    assert [bool(screener._unit_test_skips()) for screener in GRID] == [False] * 11 + [True]
 
 
 def rows_of(n=400, seed=0):
@@ -315,6 +316,9 @@ def test_a_late_feature_that_met_one_class_is_the_worst():
         ({"a": np.inf}, 0, {}, ValueError, r"x\['a'\] is infinite"),
         ({"b": 1.0, 7: np.nan}, 0, {}, ValueError, r'x\[7\] is NaN. Pass missing="ignore"'),
         ({"new": np.nan}, "new", {}, ValueError, r"x\['new'\] is NaN"),
+        ([("a", 1.0)], 0, {}, TypeError, "x must be a dictionary of features, got list"),
+        ({"a": 1.0}, 0, {"w": "heavy"}, TypeError, "w must be a number, got 'heavy'"),
+        ({"a": 1.0}, 0, {"t": "now"}, TypeError, "t must be a number, got 'now'"),
         ({"a": 1.0}, None, {}, ValueError, "missing label: None"),
         ({"a": 1.0}, np.nan, {}, ValueError, "missing label: nan"),
         ({"a": 1.0}, [1], {}, TypeError, "unhashable"),

@@ -601,6 +601,8 @@ def test_parameters_changed_between_batches(rows):
         (lambda X, y: (np.where(X > 2, np.inf, X), y), ValueError, "contains infinity"),
         (lambda X, y: (X, np.arange(len(y))), ValueError, "Labels have been strings"),
         (lambda X, y: (X * 1j, y), ValueError, "Complex data not supported"),
+        (lambda X, y: (np.ma.array(X, mask=X > 2), y), TypeError, "X is a masked array"),
+        (lambda X, y: (pl.DataFrame(X).lazy(), y), TypeError, r"pass X.collect\(\)"),
         (lambda X, y: (pd.DataFrame(X).astype(str), y), TypeError, "Column 0 is not numeric"),
     ],
 )

@@ -95,6 +95,8 @@ class Batch:
         """
         if missing not in ("error", "ignore"):
             raise ValueError(f'missing must be "error" or "ignore", got {missing!r}.')
+        if nw.dependencies.is_polars_lazyframe(X):
+            raise TypeError("X is a LazyFrame, which has no rows yet: pass X.collect().")
         # asking narwhals costs more than all the rest for a row of a thousand numbers
         if not isinstance(X, np.ndarray) and nw.dependencies.is_into_dataframe(X):
             X, frame_names = _matrix_of_frame(X)

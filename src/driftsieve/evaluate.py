@@ -44,7 +44,7 @@ def prequential(
     learner : object
         A scikit-learn classifier with ``partial_fit``, which needs a screener that keeps the width
         (``output="mask"``); or a river classifier, whose features are named as those of the input,
-        or x0, x1, ... where it has no names.
+        or x0, x1, ... where it has no names. Sample weights go to learners that take them.
     every : int
         A record is made when that many rows have come since the last one, and at the end.
     classes : array-like, optional
@@ -79,6 +79,11 @@ def prequential(
     """
     if every < 1:
         raise ValueError(f"every must be at least 1, got {every!r}.")
+    if screener is not None and not hasattr(screener, "partial_fit"):
+        raise TypeError(
+            f"screener must be a driftsieve.FeatureScreener or None, got {type(screener)!r}: with "
+            "a river learner too, for rows come in batches."
+        )
     model = _River(learner) if hasattr(learner, "learn_one") else _Sklearn(learner, classes)
     if isinstance(model, _Sklearn) and update_screener:
         _check_width(screener)

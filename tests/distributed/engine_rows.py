@@ -24,7 +24,8 @@ class Rows:
 def rows(seed: int, n: int = 400) -> Rows:
     """Continuous columns, few values, flags, mostly zeros, a constant, nothing but zeros.
 
-    The class "rare" and the non-zeros of the last column are in the last rows only.
+    The class "rare" and the non-zeros of the last column are in the last three rows only, and so
+    in the last part of ``chunks`` only.
     """
     rng = np.random.default_rng(seed)
     code = rng.integers(0, 3, n)
@@ -37,7 +38,7 @@ def rows(seed: int, n: int = 400) -> Rows:
             np.where(rng.random(n) < 0.9, 0.0, rng.lognormal(size=n)),
             np.full(n, 3.0),
             np.zeros(n),
-            (np.arange(n) >= n - 5) * (code + 1.0),
+            (np.arange(n) >= n - 3) * (code + 1.0),
         ]
     ).astype(np.float64)
     y = np.array(["ham", "spam", "eggs"])[code]

@@ -1,8 +1,15 @@
-"""Run as a program: follow a folder of files until killed."""
+"""Run as a program: follow a folder of files until killed.
+
+The first time, a task kills it in the middle of the micro-batch that holds row 125.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from driftsieve.distributed.spark import screen_stream
@@ -18,10 +25,24 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def start(spark: Any, files: str, out: str, **options: Any) -> Any:
-    """One file a micro-batch; rankings go to out/ranking."""
+def start(spark: Any, files: str, out: str, task: Any = None, **options: Any) -> Any:
+    """One file a micro-batch, through the task; rankings go to out/ranking."""
     stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(files)
+    stream = stream if task is None else stream.mapInArrow(task, SCHEMA)
     return screen_stream(stream, checkpoint=f"{out}/check", sink=f"{out}/ranking", **options)
+
+
+def lethal(flag: Path) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    group = os.getpgrp()  # the driver and the JVM with all its threads
+
+    def task(batches: Iterator[Any]) -> Iterator[Any]:
+        for record in batches:
+            if 125 in record["n"].to_pylist() and not flag.exists():
+                flag.touch()
+                os.killpg(group, signal.SIGKILL)
+            yield record
+
+    return task
 
 
 def main(files: str, out: str) -> None:
@@ -34,7 +55,7 @@ def main(files: str, out: str) -> None:
         .config("spark.ui.enabled", "false")
         .getOrCreate()
     )
-    start(spark, files, out, **OPTIONS).awaitTermination()
+    start(spark, files, out, lethal(Path(out, "killed")), **OPTIONS).awaitTermination()
 
 
 if __name__ == "__main__":

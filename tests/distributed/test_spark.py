@@ -11,7 +11,10 @@ from engine_rows import Rows, assert_scores, assert_within_epsilon, chunks, rows
 from numpy.testing import assert_array_equal
 
 import driftsieve as ds
+from driftsieve.distributed.plan import Plan
 from driftsieve.distributed.spark import screen
+from driftsieve.distributed.spark_blocks import pieces
+from driftsieve.distributed.spark_rows import Roles
 from driftsieve.scores import SCORES
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
@@ -54,10 +57,10 @@ def table(ranking: Any) -> dict[str, Any]:
     return {**found, "pvalue": np.array(found["pvalue"], dtype=float)}
 
 
-@pytest.mark.parametrize("score", SCORES)
-def test_any_partitions_give_what_one_bank_gives(spark: Any, score: str) -> None:
-    data = rows(0)
-    df = frame(spark, data, (0, *chunks(0, 400), 0))  # some are empty
+@pytest.mark.parametrize(("seed", "score"), [*enumerate(SCORES)])
+def test_any_partitions_give_what_one_bank_gives(spark: Any, seed: int, score: str) -> None:
+    data = rows(seed)
+    df = frame(spark, data, (0, *chunks(seed, 400), 0))  # some are empty
     found = table(screen(df, target="y", features=NAMES, score=score, epsilon=0.001, block_size=3))
     assert found["feature"] == NAMES
     assert_scores(found, data, score, epsilon=0.001)
@@ -72,6 +75,33 @@ def test_vectors_are_screened_by_index(spark: Any, kinds: str) -> None:
         found = table(screen(df, target="y", features="v", block_size=block_size, **options))
         assert found["feature"] == list(range(8))
         assert_scores(found, data, **options)
+
+
+def test_millions_of_features_are_never_one_merged_bank(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.ml.linalg import Vectors
+
+    p, n = 3_200_000, 40
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    best = 3_199_999 - y * 1000  # one or the other of two features, by class
+    at = [sorted({*rng.integers(0, 3_000_000, 20).tolist(), int(j)}) for j in best]
+    tuples = [(Vectors.sparse(p, i, [1.0] * len(i)), int(c)) for i, c in zip(at, y, strict=True)]
+    df = partitioned(spark, tuples, ["v", "y"], (25, 15))
+    with monkeypatch.context() as driver:
+        # only scores may come here, whatever happens in the workers
+        driver.setattr(ds.Bank, "from_bytes", None)
+        ranking = screen(df, target="y", features="v", score="chi2")
+    top = ranking.where("rank <= 2").orderBy("rank").collect()
+    assert [(row.feature, row.score) for row in top] == [(3_198_999, 40.0), (3_199_999, 40.0)]
+    assert ranking.count() == p
+
+    plan = Plan.of("sample", score="chi2")
+    cut = pieces(df, Roles.of(df, "y", "v"), plan).toArrow()
+    banks = [ds.Bank.from_bytes(bank) for bank in cut["bank"].to_pylist()]
+    assert len(banks) == 2 * p // 1024
+    assert {bank.n_features for bank in banks} == {1024}
 
 
 def test_rows_fade_by_their_time_on_any_partitions(spark: Any) -> None:

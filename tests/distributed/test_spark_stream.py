@@ -80,18 +80,29 @@ def test_each_ranking_is_that_of_a_bank_up_to_its_micro_batch(
 
 @pytest.fixture(scope="module")
 def killed(spark_home: None, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001
-    """A query that was killed after three micro-batches, waiting for the fourth."""
+    """A query that was killed in the second micro-batch, started again, and killed after the third,
+    when it waited for the fourth.
+    """
     home = tmp_path_factory.mktemp("killed")
     write(home / "in", rows(1), [0, 120, 130, 300])
-    with (home / "log").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, PROGRAM, home / "in", home],
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    committed = home / "check" / "spark" / "commits" / "2"
-    while not committed.exists():
+
+    def begin() -> subprocess.Popen[bytes]:
+        with (home / "log").open("w") as log:
+            return subprocess.Popen(
+                [sys.executable, PROGRAM, home / "in", home],
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    commits = home / "check" / "spark" / "commits"
+    killed_by_task = begin()
+    assert killed_by_task.wait() == -signal.SIGKILL, (home / "log").read_text()[-4000:]
+    assert (home / "killed").exists()
+    assert (commits / "0").exists()
+    assert not (commits / "1").exists()
+    process = begin()
+    while not (commits / "2").exists():
         assert process.poll() is None, (home / "log").read_text()[-4000:]
         time.sleep(0.1)
     os.killpg(process.pid, signal.SIGKILL)  # the driver, and the JVM with all its threads
@@ -189,5 +200,6 @@ def test_bad_input_is_told(spark: Any, tmp_path: Path) -> None:
     query = start(spark, str(tmp_path / "in"), str(tmp_path), trigger=NOW, **OPTIONS)
     with pytest.raises(
         Exception, match=r"Input X contains infinity: inf at row 30, column 1 \('b'"
-    ):
+    ) as caught:
         query.awaitTermination()
+    assert "\tat " not in str(caught.value)  # a line of a Java stack

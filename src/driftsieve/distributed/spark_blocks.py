@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 PIECES = "block bigint, part bigint, width bigint, bank binary"
 SCORES = "feature bigint, score double, pvalue double"
 
+MESSAGE = 1 << 20
+"""Bytes that a task gathers before it sends them to Spark: each message costs some milliseconds."""
+
 Batches = Iterator["pa.RecordBatch"]
 
 
@@ -160,6 +163,21 @@ def _record(block: int, part: int, width: int, bank: Bank) -> pa.RecordBatch:
     )
 
 
+def _gathered(records: Batches) -> Batches:
+    import pyarrow as pa
+
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for record in records:
+        waiting.append(record)
+        size += record.nbytes
+        if size >= MESSAGE:
+            yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+            waiting, size = [], 0
+    if waiting:
+        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+
+
 class Told(Exception):  # noqa: N818 - read by the caller as the error it carries
     """An error for the caller, on its way through Spark: its type and message as JSON."""
 
@@ -167,7 +185,7 @@ class Told(Exception):  # noqa: N818 - read by the caller as the error it carrie
 def _telling(task: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
     def told(batches: Batches) -> Batches:
         try:
-            yield from task(batches)
+            yield from _gathered(task(batches))
         except (TypeError, ValueError) as error:
             kind = "TypeError" if isinstance(error, TypeError) else "ValueError"
             raise Told(json.dumps([kind, str(error)])) from error

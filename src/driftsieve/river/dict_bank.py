@@ -96,7 +96,11 @@ class DictBank:
         self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0, t: float | None = None
     ) -> None:
         """Take in a row. A bad one raises an error and leaves all as it was."""
-        answer = self._rows.append(x, y, w, t)
+        try:
+            answer = self._rows.append(x, y, w, t)
+        except TypeError:
+            _check_types(x, w, t)
+            raise
         if answer == NO_ROOM:
             self.flush()
             answer = self._rows.append(x, y, w, t)
@@ -338,3 +342,13 @@ class DictBank:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._collect(self._width)
+
+
+def _check_types(x: Any, w: Any, t: Any) -> None:
+    if not isinstance(x, dict):
+        raise TypeError(f"x must be a dictionary of features, got {type(x).__name__}.")
+    for name, value in (("w", w), ("t", 0.0 if t is None else t)):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name} must be a number, got {value!r}.") from None

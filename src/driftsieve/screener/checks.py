@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array
 
 from driftsieve.bank import Bank
+from driftsieve.batch import Batch
 from driftsieve.scores import SCORES
 
 
@@ -22,6 +23,8 @@ def is_frame(X: Any) -> bool:
 
 def matrix_of(X: Any, estimator: BaseEstimator) -> Any:
     """X as a frame, a CSR matrix or an array of floats; all else is for the bank to check."""
+    if np.ma.isMaskedArray(X) or nw.dependencies.is_polars_lazyframe(X):
+        Batch.of(X, ())  # refuses it; scikit-learn would forget the mask
     if not is_frame(X):
         return check_array(
             X,
