@@ -75,8 +75,7 @@ struct SecondBlock {
         for (std::size_t j = 0; j < kColumns; ++j)
             if (!cells[j].fill(column(j), strip(j).map(j % Strip::kWidth),
                                strip(j).finest(j % Strip::kWidth), nullptr,
-                               kConfig.epsilon * kBlock,
-                               kConfig.exact_values()))
+                               kConfig.epsilon * kBlock, kConfig.exact_values()))
                 std::abort();
     }
     // What had to be taken out of the cells.
