@@ -146,6 +146,14 @@ def test_a_text_column_is_named(frame: Any) -> None:
         Batch.of(frame({"n": [1, 2], "colour": ["red", "blue"]}), [0, 1])
 
 
+def test_frames_that_hold_no_plain_columns():
+    thin = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(np.eye(2)))
+    with pytest.raises(TypeError, match=r"Column 0 is sparse: pass X.sparse.to_coo\(\)"):
+        Batch.of(thin, [0, 1])
+    with pytest.raises(TypeError, match=r"X is a LazyFrame.*pass X.collect\(\)"):
+        Batch.of(pl.DataFrame({"a": [1.0]}).lazy(), [0])
+
+
 def test_column_names_that_are_no_strings() -> None:
     assert Batch.of(pd.DataFrame(X), Y).feature_names is None
     with pytest.raises(TypeError, match="all input features have string names"):

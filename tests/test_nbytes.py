@@ -104,3 +104,14 @@ def test_a_flag_takes_64_bytes_at_most_doubled() -> None:
     nbytes = ds.Bank().update(X, np.arange(4000) % 2).nbytes
     columns_and_log = 4 * 10**5 + 24 * 2**14
     assert 4000 * 64 <= nbytes - columns_and_log <= 2 * 4000 * 64 + FIXED
+
+
+@pytest.mark.parametrize("folds", [30, 60])
+def test_weights_that_shrink_to_nothing_do_not_make_lists_without_end(folds: int) -> None:
+    """They come to be lighter than the last digit of what a mini-bin may hide."""
+    n = 1_000_000
+    x = n - np.arange(n, dtype=float)
+    bank = ds.Bank(0.01).update(
+        x[:, None], np.zeros(n, dtype=int), np.exp(-np.linspace(0, folds, n))
+    )
+    assert bank.nbytes <= 70 / 0.01 * (16 + 8)

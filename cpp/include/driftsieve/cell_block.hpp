@@ -415,7 +415,7 @@ class CellBlock {
             *cut = keeper;
             cut -= keep;
             keeper.value = keep ? values[i] : keeper.value;
-            keeper.hidden = keep ? hidden[i] + here : keeper.hidden + weight;
+            keeper.hidden = keep ? within(hidden[i] + here, budget) : keeper.hidden + weight;
             keeper.entry_end = keep ? static_cast<std::uint32_t>(i + 1) : keeper.entry_end;
             keeper.cell_end = keep ? static_cast<std::uint32_t>(m) : keeper.cell_end;
             hidden_after = hidden[i];
@@ -427,6 +427,12 @@ class CellBlock {
         return cut;
     }
 
+    // By the proof nothing hides more than the budget; by rounding it may, and then nothing, however
+    // light, could ever be joined to it.
+    static Weight within(Weight hidden, Weight budget) {
+        return kUnit ? hidden : std::min(hidden, budget);
+    }
+
     // Cells [begin, end) from the right: the keeper takes in as many as its budget allows, then the
     // next cell that is not empty becomes the keeper.
     Cut* offer_cells(std::size_t begin, std::size_t end, std::size_t entry_end, Weight hidden_after,
@@ -434,11 +440,13 @@ class CellBlock {
         const Sum least = below_[begin];
         Sum most = below_[end];
         while (most > least) {
-            const Weight room = keeper.hidden < budget ? budget - keeper.hidden : Weight{0};
-            if (static_cast<Weight>(most - least) <= room) {
-                keeper.hidden += static_cast<Weight>(most - least);
+            // added up, not subtracted: what is lost in rounding fits as well
+            const Weight rest = static_cast<Weight>(most - least);
+            if (keeper.hidden + rest <= budget) {
+                keeper.hidden += rest;
                 break;
             }
+            const Weight room = keeper.hidden < budget ? budget - keeper.hidden : Weight{0};
             // after `begin` whatever rounding says: the cells before it belong to other mini-bins
             const std::size_t m =
                 std::max(begin + 1, first_reaching(end, most - static_cast<Sum>(room)));
@@ -446,8 +454,8 @@ class CellBlock {
             *cut-- = keeper;
             end = m - 1;
             const Weight cell = static_cast<Weight>(below_[m] - below_[end]);
-            keeper = {kUpperEnd, cell + hidden_after, static_cast<std::uint32_t>(entry_end),
-                      static_cast<std::uint32_t>(m)};
+            keeper = {kUpperEnd, within(cell + hidden_after, budget),
+                      static_cast<std::uint32_t>(entry_end), static_cast<std::uint32_t>(m)};
             most = below_[end];
         }
         return cut;

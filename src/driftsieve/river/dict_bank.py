@@ -16,6 +16,7 @@ from driftsieve._core import NO_ROOM, TAKEN, RowCollector
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing
 from driftsieve.limits import Limits
+from driftsieve.river.frames import Laid, laid_out
 from driftsieve.river.known import Known, Newcomers
 from driftsieve.scores import ScoreFunction
 from driftsieve.screener.reading import read_bank
@@ -142,30 +143,14 @@ class DictBank:
         new = self._admit(names, codes, batch.n_rows)
         kept = batch.y < len(self._known.classes) + len(new.labels)
         self.ignored["rows"] += int(np.count_nonzero(~kept))
-        if kept.any():
-            self.flush()
-            self._learn_keys(new)
-            self._take_frame(names, batch.part(kept, batch.n_features))
-
-    def _take_frame(self, names: list[str], batch: Batch) -> None:
-        column = self._known.columns
-        known = np.array([name in column for name in names], dtype=bool)
-        self.ignored["values"] += batch.n_rows * int(np.count_nonzero(~known))
-        columns = np.array([column[name] for name in names if name in column], dtype=np.int64)
-        given = np.asarray(batch.X)[:, known]
-        dense = np.full((batch.n_rows, self._width), self._fill)
-        dense[:, columns[columns < self._width]] = given[:, columns < self._width]
-        late = np.flatnonzero(columns >= self._width)
-        late = late[np.argsort(columns[late])]
-        self._take(
-            dense,
-            given[:, late].ravel(),
-            np.tile(columns[late] - self._width, batch.n_rows),
-            np.arange(batch.n_rows + 1) * len(late),
-            batch.y,
-            batch.sample_weight,
-            batch.t,
-        )
+        if not kept.any():
+            return
+        self.flush()
+        self._learn_keys(new)
+        batch, columns = batch.part(kept, batch.n_features), self._known.columns
+        self.ignored["values"] += batch.n_rows * sum(name not in columns for name in names)
+        laid = laid_out(np.asarray(batch.X), names, columns, self._width, self._fill)
+        self._take(laid, batch.y, batch.sample_weight, batch.t)
 
     def flush(self) -> None:
         """Give the waiting rows to the banks."""
@@ -173,10 +158,7 @@ class DictBank:
             return
         dense, data, indices, indptr, codes, weights, times = self._rows.rows()
         self._take(
-            dense,
-            data,
-            indices,
-            indptr,
+            Laid(dense, data, indices, indptr),
             codes,
             None if (weights == 1).all() else weights,
             times if self.clock == "time" else None,
@@ -184,10 +166,7 @@ class DictBank:
 
     def _take(
         self,
-        dense: NDArray[Any],
-        data: NDArray[Any],
-        indices: NDArray[Any],
-        indptr: NDArray[Any],
+        laid: Laid,
         codes: NDArray[Any],
         weights: NDArray[Any] | None,
         times: NDArray[Any] | None,
@@ -196,19 +175,19 @@ class DictBank:
         rows = (codes, weights, times, None, self.missing == "error")
         if self.absent == "zero":
             shape = (len(codes), len(self._known.columns) - self._width)
-            late = sparse.csr_array((data, indices, indptr), shape=shape)
-            if len(data):
+            late = sparse.csr_array((laid.data, laid.indices, laid.indptr), shape=shape)
+            if len(laid.data):
                 late = late.sorted_indices()
             if self._width:
-                self._banks[0].update_batch(Batch(dense, *rows))
+                self._banks[0].update_batch(Batch(laid.dense, *rows))
             self._banks[1].update_batch(Batch(late, *rows))
         else:
             begin = 0
             for bank, end in zip(self._banks, self._ends, strict=True):
-                bank.update_batch(Batch(dense[:, begin:end], *rows))
+                bank.update_batch(Batch(laid.dense[:, begin:end], *rows))
                 begin = end
         self._taken += len(codes)
-        self._n_values += len(data)
+        self._n_values += len(laid.data)
         self._rows.clear()
         self._make_room()
 
