@@ -427,8 +427,8 @@ class CellBlock {
         return cut;
     }
 
-    // By the proof nothing hides more than the budget; by rounding it may, and then nothing, however
-    // light, could ever be joined to it.
+    // By the proof nothing hides more than the budget; by rounding it may, and then nothing,
+    // however light, could ever be joined to it.
     static Weight within(Weight hidden, Weight budget) {
         return kUnit ? hidden : std::min(hidden, budget);
     }
