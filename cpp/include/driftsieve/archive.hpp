@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "driftsieve/feature_state.hpp"
+#include "driftsieve/sparse_feature.hpp"
 #include "driftsieve/value_log.hpp"
 
 namespace driftsieve {
@@ -24,6 +25,14 @@ template <class T>
 concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, ClassState> ||
                 std::same_as<T, ClassTotal> || std::same_as<T, LoggedValue>;
 static_assert(sizeof(ClassState) == 40 && sizeof(ClassTotal) == 24 && sizeof(LoggedValue) == 24);
+
+// What a compound item takes at least. Room is made for no more of them than bytes are left for.
+template <class T>
+constexpr std::size_t fewest_bytes = 8;  // a length
+template <>
+inline constexpr std::size_t fewest_bytes<FeatureState> = 6 * 8 + 4;
+template <>
+inline constexpr std::size_t fewest_bytes<SparseFeature> = 8 + 8 + fewest_bytes<FeatureState>;
 
 template <class Self>
 class Archive {
@@ -41,7 +50,13 @@ class Archive {
         self().raw(&value, sizeof(T));
     }
     void field(Ledger& ledger) { (*this)(ledger.totals, ledger.epoch); }
-    void field(FeatureState& state) { (*this)(state.classes, state.summary, state.counting); }
+    void field(FeatureState& state) {
+        std::uint64_t counting = state.counting.size();
+        (*this)(state.classes, state.summary, counting);
+        require(counting <= 1);  // before there is room for more: it is by far the largest part
+        state.counting.resize(counting);
+        for (CountedCells& cells : state.counting) field(cells);
+    }
     template <class T>
         requires requires(T& value, Self& ar) { value.archive(ar); }
     void field(T& value) {
@@ -55,8 +70,7 @@ class Archive {
     template <class T>
         requires(!Plain<T>)
     void field(std::vector<T>& items) {
-        // every compound item takes at least the 8 bytes of a length
-        self().length(items, 8);
+        self().length(items, fewest_bytes<T>);
         for (T& item : items) field(item);
     }
 };

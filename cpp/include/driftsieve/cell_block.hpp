@@ -430,7 +430,9 @@ class CellBlock {
     // By the proof nothing hides more than the budget; by rounding it may, and then nothing,
     // however light, could ever be joined to it.
     static Weight within(Weight hidden, Weight budget) {
-        return kUnit ? hidden : std::min(hidden, budget);
+        const bool by_rounding =
+            !kUnit && hidden > budget && hidden <= static_cast<double>(budget) * (1.0 + 1e-12);
+        return by_rounding ? budget : hidden;
     }
 
     // Cells [begin, end) from the right: the keeper takes in as many as its budget allows, then the
