@@ -150,7 +150,7 @@ def dense(quick: bool) -> Work:
 
 
 def sparse(quick: bool) -> Work:
-    n, p = (200, 1000) if quick else (40_000, 1_000_000)
+    n, p = (200, 1000) if quick else (160_000, 1_000_000)
     df = sparse_frame(session(1), n, p)
     ours = partial(screen, df, target="y", features="v", epsilon=EPSILON)
     roles = Roles.of(df, "y", "v")

@@ -24,7 +24,7 @@ laws() {  # sanitizers, the library that Python must load first, tests
 }
 
 export ASAN_OPTIONS=detect_leaks=0  # Python leaks on purpose when it ends
-export TSAN_OPTIONS="die_after_fork=0 suppressions=$PWD/tests/tsan.supp"
+export TSAN_OPTIONS=die_after_fork=0  # a test forks after threads were there; nothing is suppressed
 for sanitizers in address,undefined thread; do
   build $sanitizers
   ASAN_OPTIONS=detect_leaks=1 build/san-$sanitizers/driftsieve_tests
