@@ -195,12 +195,13 @@ class SparseStore {
         }
     }
 
+    // Without the room that long lists keep: what is not reached takes no memory.
     std::size_t nbytes() const {
-        std::size_t bytes = slot_of_column_.capacity() * sizeof(std::uint32_t) +
-                            column_of_slot_.capacity() * sizeof(std::size_t) +
-                            records_.capacity() * sizeof(double) +
-                            rests_.capacity() * sizeof(SparseFeature) +
-                            (log_.capacity() + log_scratch_.capacity()) * sizeof(LoggedValue);
+        std::size_t bytes = slot_of_column_.size() * sizeof(std::uint32_t) +
+                            column_of_slot_.size() * sizeof(std::size_t) +
+                            records_.size() * sizeof(double) +
+                            rests_.size() * sizeof(SparseFeature) +
+                            (log_.size() + log_scratch_.size()) * sizeof(LoggedValue);
         for (const SparseFeature& rest : rests_) bytes += rest.nbytes();
         return bytes;
     }
