@@ -174,13 +174,17 @@ class Bank {
         const auto* sparse = std::get_if<SparseStore>(&store_);
         const RowBlock open = dense != nullptr ? dense->open_block(now, fading_) : RowBlock{};
         const SortedLog log = sparse != nullptr ? sparse->sorted_log() : SortedLog{};
-        parallel_chunks(out.n_features, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
+        const std::size_t chunk = sparse != nullptr ? 2048 : 64;
+        parallel_chunks(out.n_features, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
             BinCutter cutter;
             const auto visit = [&](std::size_t j, const Column& column) {
                 write(column, j - begin, unit, cutter, out);
             };
             if (dense != nullptr) dense->read(begin + lo, begin + hi, now, open, visit);
-            if (sparse != nullptr) sparse->read(begin + lo, begin + hi, now, log, visit);
+            if (sparse != nullptr)
+                sparse->read(
+                    begin + lo, begin + hi, now, log, visit,
+                    [&](std::size_t j, std::size_t i) { copy(i - begin, j - begin, out); });
         });
     }
 
@@ -336,19 +340,36 @@ class Bank {
         const SortedLog log = sparse->sorted_log();
         std::vector<FeatureState> features(n_features_);
         parallel_chunks(n_features_, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
-            sparse->read(lo, hi, now, log, [&](std::size_t j, const Column& column) {
-                for (std::uint32_t c = 0; c < n_classes_; ++c) {
-                    if (now.totals[c].rows == 0) continue;
-                    ClassState& state = features[j].of(c);
-                    state.missing = column.missing[c];
-                    state.moments = column.moments[c];
-                }
-                if (config_.quantiles) features[j].summary.store(column.summary);
-            });
+            sparse->read(
+                lo, hi, now, log,
+                [&](std::size_t j, const Column& column) {
+                    for (std::uint32_t c = 0; c < n_classes_; ++c) {
+                        if (now.totals[c].rows == 0) continue;
+                        ClassState& state = features[j].of(c);
+                        state.missing = column.missing[c];
+                        state.moments = column.moments[c];
+                    }
+                    if (config_.quantiles) features[j].summary.store(column.summary);
+                },
+                [&](std::size_t j, std::size_t i) { features[j] = features[i]; });
         });
         DenseStore dense(config_, 0);
         dense.adopt(std::move(features), now);
         store_ = std::move(dense);
+    }
+
+    // Feature j of a snapshot is as feature i.
+    void copy(std::size_t i, std::size_t j, const SnapshotArrays& out) const {
+        for (std::size_t c = 0; c < n_classes_; ++c)
+            for (double* of_class : {out.weight, out.mean, out.centred_mean, out.variance})
+                if (of_class != nullptr)
+                    of_class[c * out.n_features + j] = of_class[c * out.n_features + i];
+        if (out.bins == nullptr) return;
+        const std::size_t n_edges = out.n_bins - 1;
+        const std::size_t n_cells = out.n_bins * n_classes_;
+        std::copy_n(out.edges + i * n_edges, n_edges, out.edges + j * n_edges);
+        std::copy_n(out.bins + i * n_cells, n_cells, out.bins + j * n_cells);
+        out.rank_error[j] = out.rank_error[i];
     }
 
     // The mean of the heaviest class; 0 where the distance from it could overflow.

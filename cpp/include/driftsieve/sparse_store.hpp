@@ -183,13 +183,20 @@ class SparseStore {
     // The log as reading wants it. Made once a freeze: reading never changes the store.
     SortedLog sorted_log() const { return {log(), n_slots()}; }
 
-    // Features [lo, hi), zeros included: visit(j, column) for each.
-    template <class Visit>
+    // Features [lo, hi), zeros included: visit(j, column) for each. Those that were never seen are
+    // all alike: after the first of them, i, repeat(j, i) is called instead.
+    template <class Visit, class Repeat>
     void read(std::size_t lo, std::size_t hi, const Ledger& now, const SortedLog& log,
-              const Visit& visit) const {
+              const Visit& visit, const Repeat& repeat) const {
         Column column;
         Scratch scratch;
+        std::size_t unseen = hi;
         for (std::size_t j = lo; j < hi; ++j) {
+            if (slot_of_column_[j] == 0 && unseen < hi) {
+                repeat(j, unseen);
+                continue;
+            }
+            if (slot_of_column_[j] == 0) unseen = j;
             read(j, now, log, column, scratch);
             visit(j, column);
         }
