@@ -173,7 +173,8 @@ class Bank {
         const auto* dense = std::get_if<DenseStore>(&store_);
         const auto* sparse = std::get_if<SparseStore>(&store_);
         const RowBlock open = dense != nullptr ? dense->open_block(now, fading_) : RowBlock{};
-        const SortedLog log = sparse != nullptr ? sparse->sorted_log() : SortedLog{};
+        const SortedLog log =
+            sparse != nullptr ? sparse->sorted_log(begin, out.n_features) : SortedLog{};
         const std::size_t chunk = sparse != nullptr ? 2048 : 64;
         parallel_chunks(out.n_features, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
             BinCutter cutter;
@@ -337,7 +338,7 @@ class Bank {
         const auto* sparse = std::get_if<SparseStore>(&store_);
         if (sparse == nullptr) return;
         const Ledger now = current_ledger();
-        const SortedLog log = sparse->sorted_log();
+        const SortedLog log = sparse->sorted_log(0, n_features_);
         std::vector<FeatureState> features(n_features_);
         parallel_chunks(n_features_, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
             sparse->read(

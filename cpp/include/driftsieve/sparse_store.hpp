@@ -180,8 +180,14 @@ class SparseStore {
         return result;
     }
 
-    // The log as reading wants it. Made once a freeze: reading never changes the store.
-    SortedLog sorted_log() const { return {log(), n_slots()}; }
+    // The log as reading features [begin, begin + count) wants it. Made once a freeze: reading
+    // never changes the store.
+    SortedLog sorted_log(std::size_t begin, std::size_t count) const {
+        std::vector<LoggedValue> wanted;
+        for (const LoggedValue& item : log())
+            if (column_of_slot_[item.slot] - begin < count) wanted.push_back(item);
+        return SortedLog(std::move(wanted));
+    }
 
     // Features [lo, hi), zeros included: visit(j, column) for each. Those that were never seen are
     // all alike: after the first of them, i, repeat(j, i) is called instead.

@@ -40,22 +40,35 @@ inline void sort_by_slot(std::vector<LoggedValue>& log, std::vector<LoggedValue>
 }
 
 // The values of a log by slot.
-struct SortedLog {
-    std::vector<LoggedValue> items;
-    std::vector<std::uint32_t> begin;  // where each slot begins, and the end
-
+class SortedLog {
+  public:
     SortedLog() = default;
-    SortedLog(std::span<const LoggedValue> log, std::size_t n_slots)
-        : items(log.begin(), log.end()), begin(n_slots + 1, 0) {
+    explicit SortedLog(std::vector<LoggedValue> log) : items_(std::move(log)) {
         std::vector<LoggedValue> scratch;
-        sort_by_slot(items, scratch);
-        for (const LoggedValue& item : items) ++begin[item.slot + 1];
-        for (std::size_t slot = 0; slot < n_slots; ++slot) begin[slot + 1] += begin[slot];
+        sort_by_slot(items_, scratch);
+        // where runs of kStretch slots begin, so that looking for one of them is short
+        if (items_.empty()) return;
+        begin_.assign(items_.back().slot / kStretch + 2, 0);
+        for (const LoggedValue& item : items_) ++begin_[item.slot / kStretch + 1];
+        for (std::size_t k = 1; k < begin_.size(); ++k) begin_[k] += begin_[k - 1];
     }
 
-    std::span<const LoggedValue> of(std::size_t slot) const {
-        return {items.data() + begin[slot], items.data() + begin[slot + 1]};
+    std::span<const LoggedValue> of(std::uint32_t slot) const {
+        const std::size_t stretch = slot / kStretch;
+        if (stretch + 1 >= begin_.size()) return {};
+        const LoggedValue* first = items_.data() + begin_[stretch];
+        const LoggedValue* end = items_.data() + begin_[stretch + 1];
+        while (first != end && first->slot < slot) ++first;
+        const LoggedValue* last = first;
+        while (last != end && last->slot == slot) ++last;
+        return {first, last};
     }
+
+  private:
+    static constexpr std::uint32_t kStretch = 16;
+
+    std::vector<LoggedValue> items_;
+    std::vector<std::uint32_t> begin_;
 };
 
 }  // namespace driftsieve
