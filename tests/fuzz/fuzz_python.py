@@ -4,7 +4,9 @@ Inputs that reached something new stay in build/fuzz-corpus/python-KIND. One tha
 in words nor works, or takes more than 25 seconds or the memory it is given, is left in build/.
 """
 
+import ctypes
 import gc
+import os
 import resource
 import sys
 from pathlib import Path
@@ -31,6 +33,12 @@ def mutate(data: bytes, max_size: int, seed: int) -> bytes:
     return atheris.Mutate(data, max_size) if changed == data else changed[:max_size]
 
 
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def leave(_: int | None) -> None:
+    """libFuzzer ends a good run with exit(), and Arrow's threads may then wait for ever."""
+    os._exit(0)
+
+
 if __name__ == "__main__":
     kind, options = sys.argv[1], sys.argv[2:]
     corpus = Path(f"build/fuzz-corpus/python-{kind}")
@@ -55,4 +63,5 @@ if __name__ == "__main__":
             atheris.instrument_func(thing)
     gc.freeze()  # what was imported stays
     atheris.Setup(command, TARGETS[kind], custom_mutator=mutate if with_json else None)
+    ctypes.CDLL(None).__cxa_atexit(leave, None, None)  # the last to come is the first to be called
     atheris.Fuzz()
