@@ -94,11 +94,12 @@ def rows(quick: bool) -> Iterator[Point]:
 
 
 def features(quick: bool) -> Iterator[Point]:
-    """512 rows (two blocks at this ε); sparse ones have 100 non-zeros whatever the width."""
+    """256 rows, frozen; sparse ones have 100 non-zeros whatever the width."""
     rounds = 1 if quick else 3
     for p in [10**k for k in ((2, 3) if quick else range(2, 7))]:
-        chunks = dense_chunks(512, p, 64)
-        yield Point("features", "dense", p, *measure({"epsilon": 0.05}, chunks, rounds))
+        chunks = dense_chunks(256, p, 64)
+        options = {"epsilon": 0.05, "max_bytes": float("inf")}
+        yield Point("features", "dense", p, *measure(options, chunks, rounds, freeze=True))
         chunks = sparse_chunks(20000 if not quick else 100, p, 100, 2048)
         yield Point("features", "sparse", p, *measure({}, chunks, rounds))
 
