@@ -80,15 +80,15 @@ def soak(n_rows: int, half_life: int = 50_000, chunk: int = 250_000, stay: int =
     dense, thin = ds.Bank(half_life=half_life), ds.Bank(half_life=half_life)
     start = time.monotonic()
     n_chunks = n_rows // chunk
-    nbytes, rss, mark = {}, {}, 4 * chunk
+    nbytes, rss = {}, {}
+    tenth = max(1, n_chunks // 10)
     for k in range(n_chunks):
         X, S, y = stream.rows(k)
         dense.update(X, y)
         thin.update(S, y)
-        if (k + 1) * chunk >= mark or k + 1 == n_chunks:
+        if k + 1 in (4, n_chunks) or (k + 1) % tenth == 0:
             nbytes[dense.n_rows] = dense.nbytes + thin.nbytes
             rss[dense.n_rows] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-            mark *= 10
     seconds = time.monotonic() - start
     assert dense.n_rows == thin.n_rows == n_chunks * chunk
     window = range(max(0, n_chunks - (FADED * half_life) // chunk - 1), n_chunks)
