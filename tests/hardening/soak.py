@@ -86,7 +86,7 @@ def soak(n_rows: int, half_life: int = 50_000, chunk: int = 250_000, stay: int =
         X, S, y = stream.rows(k)
         dense.update(X, y)
         thin.update(S, y)
-        if k + 1 in (4, n_chunks) or (k + 1) % tenth == 0:
+        if k + 1 in (4, n_chunks) or (k >= 4 and (k + 1) % tenth == 0):
             nbytes[dense.n_rows] = dense.nbytes + thin.nbytes
             rss[dense.n_rows] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     seconds = time.monotonic() - start

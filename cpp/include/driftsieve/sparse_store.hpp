@@ -58,7 +58,10 @@ class SparseStore {
         for (std::size_t k = 0; k < count; ++k) {
             if (k + 2 * kAhead < known) [[likely]] {
                 __builtin_prefetch(slots + columns[k + 2 * kAhead]);
-                __builtin_prefetch(records + slots[columns[k + kAhead]] * stride - stride);
+                // as a number: a column without a slot has its record before the first one
+                const std::size_t behind = slots[columns[k + kAhead]] * stride - stride;
+                __builtin_prefetch(reinterpret_cast<const void*>(
+                    reinterpret_cast<std::uintptr_t>(records) + behind * sizeof(double)));
             }
             const auto column = static_cast<std::size_t>(columns[k]);
             const double value = static_cast<double>(values[k]);
