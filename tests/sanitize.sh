@@ -24,11 +24,16 @@ laws() {  # sanitizers, the library that Python must load first, tests
 }
 
 export ASAN_OPTIONS=detect_leaks=0  # Python leaks on purpose when it ends
-export TSAN_OPTIONS=die_after_fork=0  # a test forks after threads were there; nothing is suppressed
+# A test forks after threads were there. Nothing is suppressed; pytest would swallow the reports.
+reports=$PWD/build/tsan-report
+rm -f "$reports".*
+export TSAN_OPTIONS="die_after_fork=0 log_path=$reports"
 for sanitizers in address,undefined thread; do
   build $sanitizers
   ASAN_OPTIONS=detect_leaks=1 build/san-$sanitizers/driftsieve_tests
 done
 laws address,undefined asan tests/laws tests/fuzz/test_hostile_bytes.py tests/hardening/test_concurrency.py \
   tests/hardening/test_numbers.py tests/hardening/test_strides.py
-laws thread tsan tests/laws tests/hardening/test_concurrency.py
+laws thread tsan tests/laws tests/hardening/test_concurrency.py || failed=1
+cat "$reports".* 2>/dev/null && exit 1
+exit ${failed:-0}
