@@ -215,12 +215,15 @@ class Bank {
         require(config_.epsilon >= kSmallestEpsilon && config_.epsilon < 0.5 && half_life > 0.0 &&
                 clock_ <= Clock::time && kind <= 2 && (moments != 0 || quantiles != 0));
         require(n_classes <= std::numeric_limits<std::uint32_t>::max() && ticks_ <= kLastTick);
-        config_.moments = moments != 0;
-        config_.quantiles = quantiles != 0;
-        config_.ignore_missing = ignore_missing != 0;
-        fading_ = Fading(half_life);
-        n_features_ = n_features;
-        n_classes_ = n_classes;
+        // While a bank is stored nothing is written: other threads may ask for its settings.
+        if constexpr (requires { ar.expect_end(); }) {
+            config_.moments = moments != 0;
+            config_.quantiles = quantiles != 0;
+            config_.ignore_missing = ignore_missing != 0;
+            fading_ = Fading(half_life);
+            n_features_ = n_features;
+            n_classes_ = n_classes;
+        }
         if (kind != store_.index()) {
             if (kind == 1) store_ = DenseStore(config_, 0);
             if (kind == 2) store_ = SparseStore(config_, 0);
