@@ -15,7 +15,7 @@
 #include "arrays.hpp"
 #include "dict_entries.hpp"
 #include "driftsieve/fading.hpp"
-#include "huge_pages.hpp"
+#include "driftsieve/large_room.hpp"
 #include "key_order.hpp"
 
 namespace driftsieve::bind {
@@ -149,7 +149,7 @@ class RowCollector {
     Fading fading_;
     std::size_t most_rows_ = 1;
     std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
-    std::vector<double, HugePages<double>> dense_;  // grows, and is used again
+    LargeRoom<double> dense_;  // grows, and is used again
     std::vector<double> data_;
     std::vector<std::int64_t> indices_;
     std::vector<std::int64_t> indptr_{0};

@@ -21,17 +21,13 @@ struct LargePages {
 
     T* allocate(std::size_t n) {
         const std::size_t size = n * sizeof(T);
-        const bool large = size >= 2 * kLargePage;
-        void* room = ::operator new(size, std::align_val_t{large ? kLargePage : kCacheLine});
+        void* room = ::operator new(size, alignment(size));
 #ifdef __linux__
-        if (large) madvise(room, size, MADV_HUGEPAGE);  // no harm where it is refused
+        if (size >= kLargePage) madvise(room, size, MADV_HUGEPAGE);  // no harm where it is refused
 #endif
         return static_cast<T*>(room);
     }
-    void deallocate(T* room, std::size_t n) {
-        const bool large = n * sizeof(T) >= 2 * kLargePage;
-        ::operator delete(room, std::align_val_t{large ? kLargePage : kCacheLine});
-    }
+    void deallocate(T* room, std::size_t n) { ::operator delete(room, alignment(n * sizeof(T))); }
     template <class U>
     bool operator==(const LargePages<U>&) const {
         return true;
@@ -40,6 +36,10 @@ struct LargePages {
   private:
     static constexpr std::size_t kLargePage = std::size_t{1} << 21;
     static constexpr std::size_t kCacheLine = 64;
+
+    static std::align_val_t alignment(std::size_t size) {
+        return std::align_val_t{size >= kLargePage ? kLargePage : kCacheLine};
+    }
 };
 template <class T>
 using LargeRoom = std::vector<T, LargePages<T>>;
