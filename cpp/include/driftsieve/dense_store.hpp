@@ -13,7 +13,7 @@
 
 #include "driftsieve/column.hpp"
 #include "driftsieve/kernels.hpp"
-#include "driftsieve/large_room.hpp"
+#include "driftsieve/open_rows.hpp"
 #include "driftsieve/parallel.hpp"
 #include "driftsieve/row_block.hpp"
 #include "driftsieve/strip.hpp"
@@ -31,7 +31,7 @@ class DenseStore {
         : config_(config), features_(n_features) {}
 
     std::size_t n_features() const { return features_.size(); }
-    std::size_t open_rows() const { return open_classes_.size(); }
+    std::size_t open_rows() const { return open_.size(); }
 
     template <class T>
     void update(const MatrixView<T>& matrix, const RowInfo& info, std::size_t n_classes,
@@ -43,7 +43,7 @@ class DenseStore {
             if (count == block_rows) {
                 consume(part, info.part(i, count), n_classes, fading, n_threads);
             } else {
-                append(part, info.part(i, count));
+                open_.append(part, info.part(i, count), block_rows);
                 if (open_rows() == block_rows) close_block(n_classes, fading, n_threads);
             }
             i += count;
@@ -65,28 +65,22 @@ class DenseStore {
                 features_[j].merge(state, class_map, ledger_.totals, config_, scratch);
             });
         }
+        RowInfo info = other.open_.info();
         std::vector<std::uint32_t> classes;
-        classes.reserve(other.open_rows());
-        for (const std::uint32_t cls : other.open_classes_) classes.push_back(class_map[cls]);
-        update(other.open_view(), RowInfo{classes, other.open_weights_, other.open_times_},
-               n_classes, fading, n_threads);
+        for (const std::uint32_t cls : info.classes) classes.push_back(class_map[cls]);
+        info.classes = classes;
+        update(other.open_.values(n_features()), info, n_classes, fading, n_threads);
     }
 
     // The same rows with column j moved to target[j] of a wider matrix whose other columns are 0.
     DenseStore widened(std::span<const std::size_t> target, std::size_t n_features) const {
         DenseStore wide(config_, n_features);
         wide.ledger_ = ledger_;
-        wide.open_classes_ = open_classes_;
-        wide.open_weights_ = open_weights_;
-        wide.open_times_ = open_times_;
+        wide.open_ = open_.widened(target, n_features);
         std::vector<bool> taken(n_features, false);
-        wide.open_values_.assign(open_rows() * n_features, 0.0);
-        wide.reached_ = wide.open_values_.size();
         for (std::size_t j = 0; j < target.size(); ++j) {
             taken[target[j]] = true;
             wide.features_[target[j]] = features_[j];
-            for (std::size_t i = 0; i < open_rows(); ++i)
-                wide.open_values_[i * n_features + target[j]] = open_values_[i * target.size() + j];
         }
         Summary summary;
         for (std::size_t j = 0; j < n_features; ++j) {
@@ -112,21 +106,13 @@ class DenseStore {
         part.ledger_ = ledger_;
         const auto first = features_.begin() + static_cast<std::ptrdiff_t>(begin);
         part.features_.assign(first, first + static_cast<std::ptrdiff_t>(count));
-        part.open_classes_ = open_classes_;
-        part.open_weights_ = open_weights_;
-        part.open_times_ = open_times_;
-        part.open_values_.reserve(open_rows() * count);
-        part.reached_ = open_rows() * count;
-        for (std::size_t i = 0; i < open_rows(); ++i) {
-            const double* row = open_values_.data() + i * n_features() + begin;
-            part.open_values_.insert(part.open_values_.end(), row, row + count);
-        }
+        part.open_ = open_.cut(begin, count, n_features());
         return part;
     }
 
     // All rows as if their clock had read `ticks` more.
     void shift_clock(double ticks, double latest, const Fading& fading) {
-        for (double& t : open_times_) t += ticks;
+        open_.shift_clock(ticks);
         if (ledger_.empty()) return;
         const double factor = ledger_.shift(ticks, latest, fading);
         Summary scratch;
@@ -139,13 +125,13 @@ class DenseStore {
         Ledger result = ledger_;
         result.totals.resize(n_classes);
         if (open_rows() == 0) return result;
-        result.advance(latest_epoch(open_info(), fading));
+        result.advance(latest_epoch(open_.info(), fading));
         open_block(result, fading).add_to(result);
         return result;
     }
 
     RowBlock open_block(const Ledger& now, const Fading& fading) const {
-        return RowBlock::of(open_info(), now.totals.size(), fading, now.epoch);
+        return RowBlock::of(open_.info(), now.totals.size(), fading, now.epoch);
     }
 
     // Features [lo, hi) with the open rows, at the epoch of `now`: visit(j, column) for each.
@@ -159,7 +145,8 @@ class DenseStore {
         for (std::size_t j = lo; j < hi; ++j) {
             const std::size_t in_strip = (j - lo) % kStrip;
             if (in_strip == 0 && open_rows() > 0)
-                gather(open_view(), open.order, j, std::min(j + kStrip, hi), strip.data());
+                gather(open_.values(n_features()), open.order, j, std::min(j + kStrip, hi),
+                       strip.data());
             column.reset(now.totals.size());
             column.load(features_[j], factor);
             const PresentValues open_values(strip.data() + in_strip * open_rows(), open,
@@ -174,15 +161,12 @@ class DenseStore {
     }
 
     std::size_t nbytes() const {
-        std::size_t bytes = features_.capacity() * sizeof(FeatureState) +
-                            reached_ * sizeof(double) +
-                            open_classes_.capacity() * sizeof(std::uint32_t) +
-                            (open_weights_.capacity() + open_times_.capacity()) * sizeof(double);
+        std::size_t bytes = features_.capacity() * sizeof(FeatureState) + open_.nbytes();
         for (const FeatureState& feature : features_) bytes += feature.nbytes();
         return bytes;
     }
 
-    // Rows a block holds: several times what a class summary holds, so that merging stays minor.
+    // Rows a block holds: several times what a summary holds, so that merging stays minor.
     std::size_t rows_per_block() const {
         if (!config_.quantiles) return 256;
         const double rows = std::clamp(8.0 / config_.epsilon, 1600.0, 64000.0);
@@ -191,8 +175,7 @@ class DenseStore {
 
     template <class Archive>
     void archive(Archive& ar) {
-        ar(ledger_, features_, open_values_, open_classes_, open_weights_, open_times_);
-        reached_ = open_values_.size();
+        ar(ledger_, features_, open_);
     }
 
     // What has come from bytes is believed only after this.
@@ -202,20 +185,9 @@ class DenseStore {
         ledger_.check(n_classes, fading);
         require(ledger_.empty() || !fading.fades() || ledger_.epoch <= fading.epoch_of(now));
         for (const FeatureState& feature : features_) feature.check(n_classes);
-        const std::size_t rows = open_rows();
-        require(rows < rows_per_block());
-        require(n_features == 0 ? open_values_.empty()
-                                : open_values_.size() % n_features == 0 &&
-                                      open_values_.size() / n_features == rows);
-        require(open_weights_.empty() || open_weights_.size() == rows);
-        require(open_times_.size() == (fading.fades() ? rows : 0));
-        for (const std::uint32_t cls : open_classes_) require(cls < n_classes);
-        for (const double t : open_times_) {
-            require(t <= now);
-            fading.epoch_of(t);
-        }
-        for (const double w : open_weights_) require_weight(w);
-        for (const double v : open_values_) config_.check_value(v);
+        require(open_rows() < rows_per_block());
+        open_.check(n_features, n_classes, now, fading,
+                    [&](double value) { config_.check_value(value); });
     }
 
     // Used when a sparse store turns dense.
@@ -226,26 +198,13 @@ class DenseStore {
 
   private:
     static constexpr std::size_t kTile = 256;  // columns whose moments are summed up together
-    static constexpr std::size_t kStrip = Strip::kWidth;  // one cache line of doubles
-    static constexpr std::size_t kChunk = 16 * kStrip;    // columns a thread takes at a time
-
-    static constexpr std::size_t kFirstRoom = std::size_t{1} << 25;  // values
+    static constexpr std::size_t kStrip = Strip::kWidth;
+    static constexpr std::size_t kChunk = 16 * kStrip;  // columns a thread takes at a time
 
     Config config_;
     Ledger ledger_;  // finished blocks only
     std::vector<FeatureState> features_;
-    // the block being filled: rows x features, and what comes with each row
-    LargeRoom<double> open_values_;
-    std::size_t reached_ = 0;  // so many of them have been written to, now or earlier
-    std::vector<std::uint32_t> open_classes_;
-    std::vector<double> open_weights_;  // empty: all 1
-    std::vector<double> open_times_;    // empty where nothing fades
-
-    MatrixView<double> open_view() const {
-        return {open_values_.data(), static_cast<std::ptrdiff_t>(n_features()), 1, open_rows(),
-                n_features()};
-    }
-    RowInfo open_info() const { return {open_classes_, open_weights_, open_times_}; }
+    OpenRows open_;
 
     static std::int64_t latest_epoch(const RowInfo& info, const Fading& fading) {
         if (info.times.empty()) return 0;
@@ -260,40 +219,9 @@ class DenseStore {
         });
     }
 
-    template <class T>
-    void append(const MatrixView<T>& part, const RowInfo& info) {
-        if (!info.weights.empty() && open_weights_.empty()) open_weights_.assign(open_rows(), 1.0);
-        open_classes_.insert(open_classes_.end(), info.classes.begin(), info.classes.end());
-        open_times_.insert(open_times_.end(), info.times.begin(), info.times.end());
-        if (!info.weights.empty())
-            open_weights_.insert(open_weights_.end(), info.weights.begin(), info.weights.end());
-        else if (!open_weights_.empty())
-            open_weights_.resize(open_rows(), 1.0);
-        const std::size_t size = open_rows() * n_features();
-        if (size > open_values_.capacity()) {
-            // Doubling, but never beyond a block. Room that is not reached takes no memory, so
-            // there may be a good deal of it from the start.
-            const std::size_t block = rows_per_block() * n_features();
-            open_values_.reserve(
-                std::clamp(std::max(2 * open_values_.capacity(), kFirstRoom), size, block));
-        }
-        reached_ = std::max(reached_, size);
-        for (std::size_t i = 0; i < part.n_rows; ++i) {
-            if (part.col_stride == 1) {
-                open_values_.insert(open_values_.end(), part.row(i), part.row(i) + n_features());
-            } else {
-                for (std::size_t j = 0; j < n_features(); ++j)
-                    open_values_.push_back(static_cast<double>(part.at(i, j)));
-            }
-        }
-    }
-
     void close_block(std::size_t n_classes, const Fading& fading, unsigned n_threads) {
-        consume(open_view(), open_info(), n_classes, fading, n_threads);
-        open_values_.clear();
-        open_classes_.clear();
-        open_weights_.clear();
-        open_times_.clear();
+        consume(open_.values(n_features()), open_.info(), n_classes, fading, n_threads);
+        open_.clear();
     }
 
     template <class T>

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "driftsieve/fading.hpp"
+#include "driftsieve/large_room.hpp"
+#include "driftsieve/rows.hpp"
+
+namespace driftsieve {
+
+// The rows of a block that is still being filled, as they came: rows x features, and what comes
+// with each row.
+class OpenRows {
+  public:
+    std::size_t size() const { return classes_.size(); }
+    MatrixView<double> values(std::size_t n_features) const {
+        return {values_.data(), static_cast<std::ptrdiff_t>(n_features), 1, size(), n_features};
+    }
+    RowInfo info() const { return {classes_, weights_, times_}; }
+
+    // Never more than `most` rows in all.
+    template <class T>
+    void append(const MatrixView<T>& rows, const RowInfo& info, std::size_t most) {
+        if (!info.weights.empty() && weights_.empty()) weights_.assign(size(), 1.0);
+        classes_.insert(classes_.end(), info.classes.begin(), info.classes.end());
+        times_.insert(times_.end(), info.times.begin(), info.times.end());
+        if (!info.weights.empty())
+            weights_.insert(weights_.end(), info.weights.begin(), info.weights.end());
+        else if (!weights_.empty())
+            weights_.resize(size(), 1.0);
+        const std::size_t n_values = size() * rows.n_cols;
+        // Doubling, but never beyond a block. Room that is not reached takes no memory, so there
+        // may be a good deal of it from the start.
+        if (n_values > values_.capacity())
+            values_.reserve(std::clamp(std::max(2 * values_.capacity(), kFirstRoom), n_values,
+                                       most * rows.n_cols));
+        reached_ = std::max(reached_, n_values);
+        for (std::size_t i = 0; i < rows.n_rows; ++i) {
+            if (rows.col_stride == 1) {
+                values_.insert(values_.end(), rows.row(i), rows.row(i) + rows.n_cols);
+            } else {
+                for (std::size_t j = 0; j < rows.n_cols; ++j)
+                    values_.push_back(static_cast<double>(rows.at(i, j)));
+            }
+        }
+    }
+
+    void clear() {
+        values_.clear();
+        classes_.clear();
+        weights_.clear();
+        times_.clear();
+    }
+
+    void shift_clock(double ticks) {
+        for (double& t : times_) t += ticks;
+    }
+
+    // The same rows with column j moved to target[j] of n_features, the others 0.
+    OpenRows widened(std::span<const std::size_t> target, std::size_t n_features) const {
+        OpenRows wide = without_values(n_features);
+        for (std::size_t i = 0; i < size(); ++i)
+            for (std::size_t j = 0; j < target.size(); ++j)
+                wide.values_[i * n_features + target[j]] = values_[i * target.size() + j];
+        return wide;
+    }
+
+    // The same rows, columns [begin, begin + count) of n_features only.
+    OpenRows cut(std::size_t begin, std::size_t count, std::size_t n_features) const {
+        OpenRows part = without_values(count);
+        for (std::size_t i = 0; i < size(); ++i)
+            std::copy_n(values_.data() + i * n_features + begin, count,
+                        part.values_.data() + i * count);
+        return part;
+    }
+
+    std::size_t nbytes() const {
+        return reached_ * sizeof(double) + classes_.capacity() * sizeof(std::uint32_t) +
+               (weights_.capacity() + times_.capacity()) * sizeof(double);
+    }
+
+    template <class Archive>
+    void archive(Archive& ar) {
+        ar(values_, classes_, weights_, times_);
+        if (values_.size() > reached_) reached_ = values_.size();  // storing writes nothing
+    }
+
+    // What has come from bytes is believed only after this; check_value(v) judges the values.
+    template <class CheckValue>
+    void check(std::size_t n_features, std::size_t n_classes, double now, const Fading& fading,
+               const CheckValue& check_value) const {
+        require(n_features == 0
+                    ? values_.empty()
+                    : values_.size() % n_features == 0 && values_.size() / n_features == size());
+        require(weights_.empty() || weights_.size() == size());
+        require(times_.size() == (fading.fades() ? size() : 0));
+        for (const std::uint32_t cls : classes_) require(cls < n_classes);
+        for (const double t : times_) {
+            require(t <= now);
+            fading.epoch_of(t);
+        }
+        for (const double w : weights_) require_weight(w);
+        for (const double v : values_) check_value(v);
+    }
+
+  private:
+    static constexpr std::size_t kFirstRoom = std::size_t{1} << 25;  // values
+
+    LargeRoom<double> values_;
+    std::size_t reached_ = 0;  // so many of them have been written to, now or earlier
+    std::vector<std::uint32_t> classes_;
+    std::vector<double> weights_;  // empty: all 1
+    std::vector<double> times_;    // empty where nothing fades
+
+    OpenRows without_values(std::size_t n_features) const {
+        OpenRows rows;
+        rows.classes_ = classes_;
+        rows.weights_ = weights_;
+        rows.times_ = times_;
+        rows.values_.assign(size() * n_features, 0.0);
+        rows.reached_ = rows.values_.size();
+        return rows;
+    }
+};
+
+}  // namespace driftsieve
