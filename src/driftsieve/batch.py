@@ -98,7 +98,8 @@ class Batch:
         if nw.dependencies.is_polars_lazyframe(X):
             raise TypeError("X is a LazyFrame, which has no rows yet: pass X.collect().")
         # asking narwhals costs more than all the rest for a row of a thousand numbers
-        if not isinstance(X, np.ndarray) and nw.dependencies.is_into_dataframe(X):
+        is_array = isinstance(X, np.ndarray) or sparse.issparse(X)
+        if not is_array and nw.dependencies.is_into_dataframe(X):
             X, frame_names = _matrix_of_frame(X)
             feature_names = frame_names if feature_names is None else feature_names
         matrix = _csr(X) if sparse.issparse(X) else _dense(X)

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FunctionType
 
 import atheris
+import pyarrow as pa
 from mutations import mutated_header
 from seeds import STATES, inputs
 from targets import TARGETS, laid_open
@@ -49,6 +50,7 @@ if __name__ == "__main__":
             (corpus / f"open-{i}").write_bytes(laid_open(data))
     words = Path("build/fuzz-words")
     words.write_bytes(b"".join(b'"%s"\n' % word.replace(b'"', b'\\"') for word in WORDS))
+    pa.enable_signal_handlers(False)  # else each csv starts a thread to wait for signals
     for data in inputs(kind):  # so that all that is imported late is there
         TARGETS[kind](data)
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

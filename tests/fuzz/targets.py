@@ -8,6 +8,7 @@ header is too, so that a mutation may lengthen the JSON and still reach the read
 
 from __future__ import annotations
 
+import io
 import math
 import re
 import struct
@@ -127,8 +128,9 @@ def _file(suffix: str | None) -> Callable[[bytes], None]:
 
     def read(data: bytes) -> None:
         n = len(data)
-        path = Path(folder.name) / f"fuzz{suffix or _MAGIC.get(data[:1], '.csv.gz')}"
-        path.write_bytes(data)
+        path = f"{folder.name}/fuzz{suffix or _MAGIC.get(data[:1], '.csv.gz')}"
+        with io.FileIO(path, "w") as file:
+            file.write(data)
         settings: dict[str, object] = {
             "target": None if suffix == ".svm" else "y",
             "on_error": ("raise", "skip")[n % 2],

@@ -110,6 +110,9 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "folder.svm").mkdir()
     with pytest.raises(SourceError, match=r"\*\.svm: no file matches$"):
         as_batches(tmp_path / "*.svm")
+    (tmp_path / "link.svm").symlink_to("nowhere.svm")
+    with pytest.raises(SourceError, match=r"link\.svm: No such file or directory$"):
+        as_batches(tmp_path / "*.svm")
     with pytest.raises(SourceError, match="is a directory: name its files"):
         as_batches(tmp_path)
     with pytest.raises(SourceError, match=r"b\.svm: the file is empty$"):

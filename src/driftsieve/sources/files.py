@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import stat
 import sys
 import zlib
 from collections.abc import Iterator
@@ -81,12 +82,16 @@ def _matches(name: str) -> list[File]:
 
 
 def _checked(path: Path) -> File:
-    if path.is_dir():
+    try:
+        found = path.stat()
+    except OSError as problem:  # a link that leads nowhere, or what vanished since it was found
+        raise SourceError(problem.strerror, str(path)) from problem
+    if stat.S_ISDIR(found.st_mode):
         raise SourceError(f"is a directory: name its files, as in {path / '*.csv'}", str(path))
-    size = path.stat().st_size
-    if path.is_file() and size == 0:
+    is_file = stat.S_ISREG(found.st_mode)
+    if is_file and found.st_size == 0:
         raise SourceError("the file is empty", str(path))
-    return File(str(path), size if path.is_file() else None)
+    return File(str(path), found.st_size if is_file else None)
 
 
 @contextmanager
