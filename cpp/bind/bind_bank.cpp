@@ -10,7 +10,7 @@
 #include "arrays.hpp"
 #include "driftsieve/archive.hpp"
 #include "driftsieve/bank.hpp"
-#include "driftsieve/validate.hpp"
+#include "driftsieve/careful_update.hpp"
 
 namespace driftsieve::bind {
 namespace {
@@ -44,13 +44,17 @@ class SharedBank {
     std::atomic<bool> busy_{false};
 };
 
+// False if a value is not finite, where nobody has looked before; then nothing has changed.
 template <class T>
-void update_dense(SharedBank& shared, const Matrix<T>& X, const Vector<std::uint32_t>& classes,
+bool update_dense(SharedBank& shared, const Matrix<T>& X, const Vector<std::uint32_t>& classes,
                   const std::optional<Vector<double>>& weights,
                   const std::optional<Vector<double>>& times, std::size_t n_classes,
-                  unsigned n_threads) {
-    shared.use([&](Bank& bank) {
-        bank.update(view(X), row_info(classes, weights, times), n_classes, n_threads);
+                  unsigned n_threads, bool checked) {
+    return shared.use([&](Bank& bank) {
+        const RowInfo info = row_info(classes, weights, times);
+        if (!checked) return update_if_finite(bank, view(X), info, n_classes, n_threads);
+        bank.update(view(X), info, n_classes, n_threads);
+        return true;
     });
 }
 
@@ -70,11 +74,9 @@ bool update_plain(SharedBank& shared, const Matrix<T>& X, const Vector<std::int6
         if (place == labels.end()) return false;
         classes[i] = static_cast<std::uint32_t>(place - labels.begin());
     }
-    if (find_bad_value(view(X), bank.config().ignore_missing)) return false;
-    shared.use([&](Bank& used) {
-        used.update(view(X), RowInfo{classes, {}, {}}, labels.size(), n_threads);
+    return shared.use([&](Bank& used) {
+        return update_if_finite(used, view(X), RowInfo{classes, {}, {}}, labels.size(), n_threads);
     });
-    return true;
 }
 
 template <class T, class Index>
@@ -183,7 +185,7 @@ void register_bank(nb::module_& m) {
     const auto dense = [&](auto update) {
         bank.def("update_dense", update, nb::arg("X").noconvert(), nb::arg("classes").noconvert(),
                  nb::arg("weights").noconvert().none(), nb::arg("times").noconvert().none(),
-                 nb::arg("n_classes"), nb::arg("n_threads"));
+                 nb::arg("n_classes"), nb::arg("n_threads"), nb::arg("checked"));
     };
     dense(&update_dense<double>);
     dense(&update_dense<float>);

@@ -197,16 +197,19 @@ class Bank:
             with self._alone:
                 if self._core.update_plain(X, y, self._threads):
                     return self
-        batch = Batch.of(X, y, sample_weight=sample_weight, t=t, missing=self.missing)
+        batch = Batch.of(X, y, sample_weight=sample_weight, t=t, missing=self.missing, look=False)
         with self._alone:
             return self._take(batch)
 
     def update_batch(self, batch: Batch) -> Bank:
         """Take in a batch, such as ``as_batches`` gives."""
-        if self.missing == "error" and not batch.has_no_nan:
-            check_finite(batch.X, batch.feature_names, allow_nan=False)
+        if self.missing == "error" and batch.was_looked_at and not batch.has_no_nan:
+            self._look_at(batch)
         with self._alone:
             return self._take(batch)
+
+    def _look_at(self, batch: Batch) -> None:
+        check_finite(batch.X, batch.feature_names, allow_nan=self.missing == "ignore")
 
     def _take(self, batch: Batch) -> Bank:
         if self.clock == "time":
@@ -217,12 +220,18 @@ class Bank:
         self._check_width(batch)
         width = batch.n_features
         admission = admitted(batch, self._labels, self._core, self._limits, self._meter)
+        looked_at = batch.was_looked_at
+        if not looked_at and admission.batch.X is not batch.X:
+            self._look_at(batch)  # all of it, also what is ignored
+            looked_at = True
         batch, classes, labels, n_ignored = admission
         names = self._names_with(batch)
         rows = (classes, batch.sample_weight, batch.t, len(labels), self._threads)
         X = batch.X
         if isinstance(X, np.ndarray):
-            self._core.update_dense(X, *rows)
+            if not self._core.update_dense(X, *rows, looked_at):
+                self._look_at(batch)  # says where
+                raise ValueError("X was changed by someone else while it was read.")
         else:
             self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows)
         self._learn_labels(labels)

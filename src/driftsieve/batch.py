@@ -57,6 +57,7 @@ class Batch:
     t: NDArray[np.float64] | None
     feature_names: tuple[str, ...] | None
     has_no_nan: bool = False  # as far as was looked
+    was_looked_at: bool = True  # else nothing is known of the values of a dense X
 
     @property
     def n_rows(self) -> int:
@@ -68,13 +69,13 @@ class Batch:
 
     def part(self, rows: NDArray[np.bool_], n_features: int) -> Batch:
         """These rows, and the first ``n_features`` columns; the same arrays if that is all."""
-        X, y, weight, t, names, has_no_nan = (getattr(self, name) for name in self.__slots__)
+        X, y, weight, t, names, *looked = (getattr(self, name) for name in self.__slots__)
         if not rows.all():
             X, y = X[rows], y[rows]
             weight, t = (None if column is None else column[rows] for column in (weight, t))
         if n_features < self.n_features:
             X, names = X[:, :n_features], None if names is None else names[:n_features]
-        return Batch(X, y, weight, t, names, has_no_nan)
+        return Batch(X, y, weight, t, names, *looked)
 
     @classmethod
     def of(
@@ -86,12 +87,15 @@ class Batch:
         t: ArrayLike | None = None,
         missing: Missing = "error",
         feature_names: Sequence[str] | None = None,
+        look: bool = True,
     ) -> Batch:
         """Check the input and carry it, without copying a dense float matrix.
 
         ``X`` is an array, a scipy sparse matrix of any format (never modified), or a data frame
         of numeric and boolean columns (pandas, polars, pyarrow), whose names are carried along.
         Integral float labels become integers. Datetimes in ``t`` become seconds since 1970.
+        With ``look=False`` the values of a dense matrix are left to whoever takes the batch: a
+        ``Bank`` sees infinity and NaN while it sums up, for less than a pass of their own.
         """
         if missing not in ("error", "ignore"):
             raise ValueError(f'missing must be "error" or "ignore", got {missing!r}.')
@@ -105,7 +109,9 @@ class Batch:
         matrix = _csr(X) if sparse.issparse(X) else _dense(X)
         n_rows, n_features = matrix.shape
         names = None if feature_names is None else _names(feature_names, n_features)
-        check_finite(matrix, names, allow_nan=missing == "ignore")
+        look = look or not isinstance(matrix, np.ndarray)
+        if look:
+            check_finite(matrix, names, allow_nan=missing == "ignore")
         labels = _labels(y)
         weight = None if sample_weight is None else _column(sample_weight, "sample_weight")
         clock = None if t is None else _column(t, "t")
@@ -117,7 +123,7 @@ class Batch:
                 )
         if weight is not None:
             _check_weight(weight)
-        return cls(matrix, labels, weight, clock, names, missing == "error")
+        return cls(matrix, labels, weight, clock, names, look and missing == "error", look)
 
 
 def _dense(X: Any) -> NDArray[Any]:

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "driftsieve/parallel.hpp"
 #include "driftsieve/row_block.hpp"
 #include "driftsieve/strip.hpp"
+#include "driftsieve/validate.hpp"
 
 namespace driftsieve {
 
@@ -33,20 +33,24 @@ class DenseStore {
     std::size_t n_features() const { return features_.size(); }
     std::size_t open_rows() const { return open_.size(); }
 
+    // Throws NotFinite where a value of a finished block is, and leaves a store of no use.
     template <class T>
     void update(const MatrixView<T>& matrix, const RowInfo& info, std::size_t n_classes,
                 const Fading& fading, unsigned n_threads) {
         const std::size_t block_rows = rows_per_block();
-        for (std::size_t i = 0; i < matrix.n_rows;) {
-            const std::size_t count = std::min(matrix.n_rows - i, block_rows - open_rows());
+        const std::size_t most_rows = std::max(block_rows, kRowsAtOnce / block_rows * block_rows);
+        for (std::size_t i = 0, count; i < matrix.n_rows; i += count) {
+            const std::size_t left = matrix.n_rows - i;
+            const bool whole = open_rows() == 0 && left >= block_rows;
+            count = whole ? std::min(left / block_rows * block_rows, most_rows)
+                          : std::min(left, block_rows - open_rows());
             const MatrixView<T> part = matrix.rows(i, count);
-            if (count == block_rows) {
+            if (whole) {
                 consume(part, info.part(i, count), n_classes, fading, n_threads);
             } else {
                 open_.append(part, info.part(i, count), block_rows);
                 if (open_rows() == block_rows) close_block(n_classes, fading, n_threads);
             }
-            i += count;
         }
     }
 
@@ -200,6 +204,7 @@ class DenseStore {
     static constexpr std::size_t kTile = 256;  // columns whose moments are summed up together
     static constexpr std::size_t kStrip = Strip::kWidth;
     static constexpr std::size_t kChunk = 16 * kStrip;  // columns a thread takes at a time
+    static constexpr std::size_t kRowsAtOnce = 16384;   // in as many blocks as they make
 
     Config config_;
     Ledger ledger_;  // finished blocks only
@@ -224,36 +229,51 @@ class DenseStore {
         open_.clear();
     }
 
+    // A block, what its weights were multiplied by when it came, and what all rows weigh with it.
+    struct Arrival {
+        RowBlock rows;
+        double factor;
+        std::vector<ClassTotal> totals;
+    };
+
+    // Whole blocks. Threads part the columns, not the blocks, so they are started once for many.
     template <class T>
     void consume(const MatrixView<T>& matrix, const RowInfo& info, std::size_t n_classes,
                  const Fading& fading, unsigned n_threads) {
-        const double factor = ledger_.advance(latest_epoch(info, fading));
-        const RowBlock block = RowBlock::of(info, n_classes, fading, ledger_.epoch);
-        block.add_to(ledger_);
+        const std::size_t block_rows = rows_per_block();
+        std::vector<Arrival> blocks;
+        for (std::size_t i = 0; i < matrix.n_rows; i += block_rows) {
+            const RowInfo part = info.part(i, block_rows);
+            const double factor = ledger_.advance(latest_epoch(part, fading));
+            RowBlock block = RowBlock::of(part, n_classes, fading, ledger_.epoch);
+            block.add_to(ledger_);
+            blocks.push_back({std::move(block), factor, ledger_.totals});
+        }
         if (!config_.quantiles && !config_.ignore_missing) {
-            consume_moments(matrix, block, factor, n_threads);
+            // as much of a row as there is, one tile after another: the machine reads ahead
+            const std::size_t tiles = std::max<std::size_t>(1, (n_features() + kTile - 1) / kTile);
+            const std::size_t chunk = (tiles + n_threads - 1) / n_threads * kTile;
+            parallel_chunks(n_features(), chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
+                for (std::size_t i = 0; i < blocks.size(); ++i)
+                    for (std::size_t j = lo; j < hi; j += kTile)
+                        add_moments(matrix.rows(i * block_rows, block_rows), blocks[i], j,
+                                    std::min(hi, j + kTile));
+            });
             return;
         }
         // the first strip is cut short so that the others begin where a cache line does
         const std::size_t lead = before_cache_line(matrix);
-        parallel_chunks(
-            n_features() + lead, kChunk, n_threads, [&](std::size_t lo, std::size_t hi) {
-                Scratch scratch;
-                Strip strip;
-                for (std::size_t end; lo < hi; lo = end) {
-                    end = std::min(hi, lo + kStrip);
-                    const std::size_t first = std::max(lo, lead) - lead;
-                    strip.read(
-                        matrix, block, first, end - lead, config_.cells(), [&](std::size_t j) {
-                            return features_[j].counting.empty() ? nullptr
-                                                                 : &features_[j].counting[0].map();
+        parallel_chunks(n_features() + lead, kChunk, n_threads,
+                        [&](std::size_t lo, std::size_t hi) {
+                            Scratch scratch;
+                            Strip strip;
+                            for (std::size_t end; lo < hi; lo = end) {
+                                end = std::min(hi, lo + kStrip);
+                                for (std::size_t i = 0; i < blocks.size(); ++i)
+                                    absorb(matrix.rows(i * block_rows, block_rows), blocks[i],
+                                           std::max(lo, lead) - lead, end - lead, strip, scratch);
+                            }
                         });
-                    for (std::size_t j = first; j < end - lead; ++j) {
-                        features_[j].scale(factor, scratch.ours);
-                        absorb(features_[j], strip, j - first, block, scratch);
-                    }
-                }
-            });
     }
 
     // How many columns before the first one a cache line would begin.
@@ -265,34 +285,28 @@ class DenseStore {
 
     // Moments alone need no columns: they are summed up row by row, as the rows lie in memory.
     template <class T>
-    void consume_moments(const MatrixView<T>& matrix, const RowBlock& block, double factor,
-                         unsigned n_threads) {
-        parallel_chunks(n_features(), kTile, n_threads, [&](std::size_t lo, std::size_t hi) {
-            Summary scratch;
-            std::vector<double> copy;
-            const MatrixView<double> tile = tile_of(matrix, lo, hi, copy);
-            for (std::size_t j = lo; j < hi; ++j) features_[j].scale(factor, scratch);
-            for (std::uint32_t c = 0; c + 1 < block.begin.size(); ++c) {
-                const std::size_t first = block.begin[c];
-                const std::size_t count = block.begin[c + 1] - first;
-                if (count == 0) continue;
-                const double* weights =
-                    block.weights.empty() ? nullptr : block.weights.data() + first;
-                const double weight = weights == nullptr
-                                          ? static_cast<double>(count)
-                                          : std::accumulate(weights, weights + count, 0.0);
-                const double* shift =
-                    tile.row(block.order[first + Moments::heaviest(weights, count)]);
-                std::array<double, kTile> sum{};
-                std::array<double, kTile> squares{};
-                kernels().row_power_sums(tile.data, tile.row_stride, block.order.data() + first,
-                                         weights, count, hi - lo, shift, sum.data(),
-                                         squares.data());
-                for (std::size_t j = lo; j < hi; ++j)
-                    features_[j].of(c).moments.merge(
-                        Moments::from_sums(weight, sum[j - lo], squares[j - lo], shift[j - lo]));
-            }
-        });
+    void add_moments(const MatrixView<T>& matrix, const Arrival& arrival, std::size_t lo,
+                     std::size_t hi) {
+        Summary scratch;
+        std::vector<double> copy;
+        const RowBlock& block = arrival.rows;
+        const MatrixView<double> tile = tile_of(matrix, lo, hi, copy);
+        for (std::size_t j = lo; j < hi; ++j) features_[j].scale(arrival.factor, scratch);
+        for (std::uint32_t c = 0; c < block.n_classes(); ++c) {
+            const std::size_t first = block.begin[c];
+            const std::size_t count = block.begin[c + 1] - first;
+            if (count == 0) continue;
+            const double* shift = tile.row(block.order[block.heaviest[c]]);
+            std::array<double, kTile> sum{};
+            std::array<double, kTile> squares{};
+            kernels().row_power_sums(tile.data, tile.row_stride, block.order.data() + first,
+                                     block.weights.empty() ? nullptr : block.weights.data() + first,
+                                     count, hi - lo, shift, sum.data(), squares.data());
+            if (!are_finite(sum) || !are_finite(squares)) require_finite(tile);
+            for (std::size_t j = lo; j < hi; ++j)
+                features_[j].of(c).moments.merge(Moments::from_sums(
+                    block.class_weights[c], sum[j - lo], squares[j - lo], shift[j - lo]));
+        }
     }
 
     // Columns [lo, hi) as doubles side by side: where they lie, or in `copy`.
@@ -325,24 +339,41 @@ class DenseStore {
                 out[(j - lo) * order.size() + k] = static_cast<double>(matrix.at(order[k], j));
     }
 
-    void absorb(FeatureState& feature, const Strip& strip, std::size_t j, const RowBlock& block,
+    // Columns [lo, hi) of a block.
+    template <class T>
+    void absorb(const MatrixView<T>& matrix, const Arrival& arrival, std::size_t lo, std::size_t hi,
+                Strip& strip, Scratch& scratch) {
+        strip.read(matrix, arrival.rows, lo, hi, config_.cells(), [&](std::size_t j) {
+            const std::vector<CountedCells>& counting = features_[j].counting;
+            return counting.empty() ? nullptr : &counting[0].map();
+        });
+        if (!config_.ignore_missing && !strip.has_finite_sums())
+            require_finite(matrix.columns(lo, hi - lo));
+        for (std::size_t j = lo; j < hi; ++j) {
+            features_[j].scale(arrival.factor, scratch.ours);
+            absorb(features_[j], strip, j - lo, arrival, scratch);
+        }
+    }
+
+    void absorb(FeatureState& feature, const Strip& strip, std::size_t j, const Arrival& arrival,
                 Scratch& scratch) const {
         if (!strip.is_whole(j)) {
-            absorb_present(feature, strip.column(j), block, scratch);
+            absorb_present(feature, strip.column(j), arrival, scratch);
             return;
         }
         const BlockColumn column = strip.column(j);
         for (std::uint32_t c = 0; c < column.n_classes(); ++c)
-            if (config_.moments && block.begin[c] != block.begin[c + 1])
+            if (config_.moments && column.begin[c] != column.begin[c + 1])
                 feature.of(c).moments.merge(strip.moments(c, j));
         if (config_.quantiles)
-            feature.absorb(column, strip.map(j), strip.finest(j), block.total_weight(),
-                           feature.weight(ledger_.totals), config_, scratch);
+            feature.absorb(column, strip.map(j), strip.finest(j), arrival.rows.total_weight(),
+                           feature.weight(arrival.totals), config_, scratch);
     }
 
     // A column of which some values may be missing.
-    void absorb_present(FeatureState& feature, const BlockColumn& whole, const RowBlock& block,
+    void absorb_present(FeatureState& feature, const BlockColumn& whole, const Arrival& arrival,
                         Scratch& scratch) const {
+        const RowBlock& block = arrival.rows;
         scratch.values.resize(whole.size());
         for (std::size_t i = 0; i < whole.size(); ++i) scratch.values[i] = whole.value(i);
         const PresentValues present(scratch.values.data(), block, config_.ignore_missing);
@@ -364,7 +395,7 @@ class DenseStore {
             scratch.find(scratch.map);
         }
         feature.absorb(column, scratch.map, scratch.finest.data(), block.total_weight() - missing,
-                       feature.weight(ledger_.totals), config_, scratch);
+                       feature.weight(arrival.totals), config_, scratch);
     }
 };
 

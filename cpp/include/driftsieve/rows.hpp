@@ -30,6 +30,10 @@ struct MatrixView {
     MatrixView rows(std::size_t begin, std::size_t count) const {
         return {row(begin), row_stride, col_stride, count, n_cols};
     }
+    MatrixView columns(std::size_t begin, std::size_t count) const {
+        return {data + static_cast<std::ptrdiff_t>(begin) * col_stride, row_stride, col_stride,
+                n_rows, count};
+    }
 };
 
 // Sparse rows in the caller's memory; duplicates have been summed. An absent entry is 0.

@@ -12,6 +12,7 @@
 #include "driftsieve/cells.hpp"
 #include "driftsieve/kernels.hpp"
 #include "driftsieve/row_block.hpp"
+#include "driftsieve/validate.hpp"
 
 namespace driftsieve {
 
@@ -84,6 +85,15 @@ class Strip {
     bool is_whole(std::size_t j) const {
         for (std::size_t c = 0; c < block_->n_classes(); ++c)
             if (block_->begin[c] != block_->begin[c + 1] && std::isnan(moments_[c].sums.sum[j]))
+                return false;
+        return true;
+    }
+
+    // If so, all values of the strip are finite.
+    bool has_finite_sums() const {
+        for (std::size_t c = 0; c < block_->n_classes(); ++c)
+            if (block_->begin[c] != block_->begin[c + 1] &&
+                (!are_finite(moments_[c].sums.sum) || !are_finite(moments_[c].sums.squares)))
                 return false;
         return true;
     }

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <utility>
 
 #include "driftsieve/rows.hpp"
@@ -31,6 +33,23 @@ std::optional<std::pair<std::size_t, std::size_t>> find_bad_value(const MatrixVi
             if (is_bad(matrix.at(i, j))) return std::pair{i, j};
     }
     return std::nullopt;
+}
+
+struct NotFinite : std::invalid_argument {
+    NotFinite() : std::invalid_argument("a value is infinite or missing") {}
+};
+
+template <class T>
+void require_finite(const MatrixView<T>& matrix) {
+    if (find_bad_value(matrix, false)) throw NotFinite();
+}
+
+// Where sums of values, or of their squares, are finite, so are the values: an infinity or NaN that
+// has come into a sum never leaves it. The other way round it need not be: sums may overflow.
+inline bool are_finite(std::span<const double> sums) {
+    double all = 0.0;
+    for (const double sum : sums) all += sum * 0.0;
+    return all == 0.0;
 }
 
 }  // namespace driftsieve

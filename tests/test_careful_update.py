@@ -1,0 +1,83 @@
+"""Rows that nobody looked at before a bank takes them in: all of them count, or none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import driftsieve as ds
+
+N, P = 4000, 37
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(N, P))
+Y = RNG.integers(0, 2, N)
+
+BANKS = {
+    "moments": {"quantiles": False},
+    "quantiles": {"moments": False},
+    "both": {},
+    "fading": {"half_life": 300.0},
+    "fading moments": {"half_life": 3.0, "quantiles": False},  # most rows weigh next to nothing
+    "two threads": {"n_threads": 2},
+    "missing": {"missing": "ignore"},
+}
+
+
+@pytest.fixture(params=BANKS)
+def bank(request: pytest.FixtureRequest) -> ds.Bank:
+    return ds.Bank(**BANKS[request.param])
+
+
+@pytest.mark.parametrize("rows_before", [0, 10])
+@pytest.mark.parametrize("row", [0, 255, 1700, 3199, 3200, N - 1])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_one_bad_value_anywhere_changes_nothing(
+    bank: ds.Bank, value: float, row: int, rows_before: int
+) -> None:
+    if rows_before:
+        bank.update(X[:rows_before], Y[:rows_before])
+    before = bank.to_bytes()
+    bad = X.copy()
+    bad[row, 20] = value
+    if np.isnan(value) and bank.missing == "ignore":
+        assert bank.update(bad, Y).n_rows == N + rows_before
+        return
+    with pytest.raises(ValueError, match=f"at row {row}, column 20"):
+        bank.update(bad, Y)
+    assert bank.to_bytes() == before
+    assert bank.update(X, Y).n_rows == N + rows_before
+
+
+def test_a_row_that_weighs_nothing_must_be_finite_too(bank: ds.Bank) -> None:
+    bad, weight = X.copy(), np.ones(N)
+    weight[Y == 1] = 0.0
+    row = int(np.argmax(Y))
+    bad[row, 3] = np.inf
+    with pytest.raises(ValueError, match=f"infinity: inf at row {row}, column 3"):
+        bank.update(bad, Y, sample_weight=weight)
+    assert bank.n_rows == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_whose_squares_overflow_are_welcome(bank: ds.Bank, dtype: type) -> None:
+    large = X.astype(dtype)
+    large[1::7, 5] = np.finfo(dtype).max
+    large[2::7, 5] = -np.finfo(dtype).max
+    in_batches = ds.Bank(
+        bank.epsilon, moments=bank.moments, quantiles=bank.quantiles, half_life=bank.half_life
+    )
+    for i in range(0, N, 100):
+        in_batches.update(large[i : i + 100], Y[i : i + 100])
+    assert bank.update(large, Y).n_rows == N
+    ours, theirs = bank.freeze(), in_batches.freeze()
+    for name in ("mean", "var", "bin_weights", "edges"):
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+
+
+def test_ignored_columns_are_looked_at_too() -> None:
+    bad = X.copy()
+    bad[7, P - 1] = np.nan
+    bank = ds.Bank(max_features=P - 1, on_limit="ignore_new")
+    with pytest.raises(ValueError, match=f"NaN at row 7, column {P - 1}"):
+        bank.update(bad, Y)
+    assert bank.n_rows == 0
