@@ -141,6 +141,12 @@ def test_nulls_are_missing_values(frame: Any) -> None:
 
 
 @pytest.mark.parametrize("frame", FRAMES)
+def test_integers_beyond_the_digits_of_double_are_rounded(frame: Any) -> None:
+    batch = Batch.of(frame({"a": [2**62 + 1, -1], "b": [0.5, 1.5]}), [0, 1])
+    assert batch.X.tolist() == [[2.0**62, 0.5], [-1.0, 1.5]]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
 def test_a_text_column_is_named(frame: Any) -> None:
     with pytest.raises(TypeError, match=r"Column 'colour' is not numeric.*as_batches"):
         Batch.of(frame({"n": [1, 2], "colour": ["red", "blue"]}), [0, 1])

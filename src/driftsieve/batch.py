@@ -175,18 +175,24 @@ def _matrix_of_frame(native: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]
                 f"Column {name!r} is not numeric ({dtype}): driftsieve.as_batches makes one "
                 "feature per category of text and categorical columns."
             )
-    dtypes = set(frame.schema.values())
     if not frame.columns:
         return np.empty((len(frame), 0)), ()
-    if dtypes not in ({nw.Float32()}, {nw.Float64()}):
-        frame = frame.select(nw.all().cast(nw.Float64))
+    single = set(frame.schema.values()) in ({nw.Float32()}, {nw.Float64()})
+    matrix = frame.to_numpy() if single else np.stack([*map(floats, frame.iter_columns())]).T
     strings = [isinstance(name, str) for name in frame.columns]
     if any(strings) and not all(strings):
         raise TypeError(
             "Feature names are only supported if all input features have string names, got "
             "names of several types: convert them with X.columns = X.columns.astype(str)."
         )
-    return frame.to_numpy(), tuple(frame.columns) if all(strings) else None
+    return matrix, tuple(frame.columns) if all(strings) else None
+
+
+def floats(series: nw.Series[Any]) -> NDArray[np.float64]:
+    """The numbers of a series, NaN where there is none; rounded where they have too many digits."""
+    if not series.dtype.is_integer():
+        return series.cast(nw.Float64).to_numpy()
+    return series.to_numpy().astype(np.float64)  # pyarrow casts no integer that is to be rounded
 
 
 def _names(names: Sequence[str], n_features: int) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 from collections.abc import Iterator
+from decimal import Decimal
 
 import numpy as np
 from scipy import sparse
@@ -98,7 +99,11 @@ def _arrow_files(kind: str) -> Iterator[bytes]:
         return
     words = pa.array(["u", "v"]).dictionary_encode()
     table = pa.table({"a": [1.0, None], "c": ["u", "v"], "d": words, "y": [0, 1]})
-    for part in (table, table.select(["a", "y"])):
+    days = pa.array([0, None], pa.date32())
+    moments = pa.table({"t": pa.array([None, 1], pa.timestamp("s")), "d": days, "y": ["u", "v"]})
+    cents = pa.array([None, Decimal("0.5")])
+    others = pa.table({"i": [1, None], "m": cents, "b": [None, True], "y": [0, 1]})
+    for part in (table, table.select(["a", "y"]), moments, others):
         for make in (ipc.new_file, ipc.new_stream) if kind == "arrow" else (parquet.ParquetWriter,):
             buffer = io.BytesIO()
             with make(buffer, part.schema) as writer:

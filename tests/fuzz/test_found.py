@@ -17,7 +17,7 @@ from pyarrow import ipc
 import driftsieve as ds
 from driftsieve.sources import SourceError
 
-FOUND = sorted(Path(__file__).parent.joinpath("found").glob("*.parquet"))
+FOUND = sorted(Path(__file__).parent.joinpath("found").glob("*.[ap]*"))
 TABLE = pa.table({"a": [1.0, 2.0], "y": [0, 1]})
 
 

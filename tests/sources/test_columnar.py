@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,21 @@ def test_every_writer(
     batches = as_batches(path, batch_size=16, **ROLES)
     assert_same_batches(batches, mixed_batches)
     assert batches.bytes_read == batches.total_bytes == path.stat().st_size
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_numbers_and_dates_beyond_the_digits_of_double_are_rounded(
+    name: str, tmp_path: Path
+) -> None:
+    far = [datetime(9999, 12, 31, tzinfo=UTC), None]  # 2.5e17 microseconds after 1970
+    table = pa.table({"a": [2**62 + 1, None], "b": far, "y": [0, 1]})
+    if name.endswith("parquet"):
+        pq.write_table(table, tmp_path / name)
+    else:
+        pa.feather.write_feather(table, tmp_path / name)
+    for source in (tmp_path / name, table, pl.DataFrame(table), table.to_pandas()):
+        (batch,) = as_batches(source, target="y", missing="ignore")
+        np.testing.assert_array_equal(dense(batch), [[2.0**62, 253402214400], [np.nan, np.nan]])
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])

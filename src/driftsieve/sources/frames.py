@@ -9,6 +9,7 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
+from driftsieve.batch import floats
 from driftsieve.sources.arrays import aligned
 from driftsieve.sources.base import Options, Rows, SourceError
 from driftsieve.sources.columns import Table, TableEncoder, Values, without
@@ -31,7 +32,16 @@ def table_of(frame: nw.DataFrame[Any], options: Options) -> Table:
     """The columns that are not dropped, each as numbers or as text."""
     names = {str(name): name for name in frame.columns}
     left = without(list(names), options.drop)
-    return {name: _values(frame[names[name]], name, options.categorical) for name in left}
+    return {name: _usable(frame[names[name]], name, options.categorical) for name in left}
+
+
+def _usable(series: nw.Series[Any], name: str, categorical: Sequence[str]) -> Values:
+    try:
+        return _values(series, name, categorical)
+    except SourceError:
+        raise
+    except (ValueError, TypeError, NotImplementedError) as problem:  # pyarrow cannot convert it
+        raise SourceError(f"column {name!r} cannot be used: {problem}") from problem
 
 
 def _values(series: nw.Series[Any], name: str, categorical: Sequence[str]) -> Values:
@@ -39,12 +49,13 @@ def _values(series: nw.Series[Any], name: str, categorical: Sequence[str]) -> Va
     if name in categorical or dtype in (nw.String, nw.Categorical, nw.Enum):
         texts = series.cast(nw.String).to_list()
         return [value if isinstance(value, str) else None for value in texts]
+    if dtype.is_float() or (dtype.is_integer() and series.null_count() == 0):
+        return series.to_numpy()
     if dtype.is_numeric() or dtype == nw.Boolean:
-        exact = not dtype.is_decimal() and (dtype.is_float() or series.null_count() == 0)
-        return (series if exact else series.cast(nw.Float64)).to_numpy()
+        return floats(series)
     if dtype in (nw.Datetime, nw.Date):
         moments = series.cast(nw.Datetime("us")) if dtype == nw.Date else series
-        return moments.dt.timestamp("us").cast(nw.Float64).to_numpy() / 1e6
+        return floats(moments.dt.timestamp("us")) / 1e6
     if dtype == nw.Object:
         return _objects(series.to_list(), name)
     raise SourceError(f"column {name!r} of type {dtype} cannot be used: leave it out with drop=")
