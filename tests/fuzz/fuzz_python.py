@@ -55,7 +55,7 @@ if __name__ == "__main__":
         TARGETS[kind](data)
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, taken + ROOM))
-    longest = 4096 if kind in STATES else 512 if kind in TEXT else 2048
+    longest = 4096 if kind in STATES else 160 if kind in TEXT else 2048
     limits = [f"-max_len={longest}", "-len_control=100", "-timeout=25", "-rss_limit_mb=700"]
     files = ["-artifact_prefix=build/", f"-dict={words}", str(corpus)]
     command = [sys.argv[0], *limits, *options, *files]
