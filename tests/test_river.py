@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import random
 import subprocess
@@ -196,6 +197,27 @@ def test_many_keys_that_repeat_in_changing_order():
     np.testing.assert_allclose(
         list(screener.scores.values()), offline.scores(X, labels, "t"), rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("at", range(20))
+def test_an_odd_entry_may_stand_anywhere(at):
+    """Entries that are as in the row before are read eight at once."""
+    keys = [f"k{i:02}" for i in range(20)]
+    plain = [{key: i + j / 7 for j, key in enumerate(keys)} for i in range(6)]
+    key = keys[at]
+    odd = [dict(row) for row in plain]
+    odd[1][key] = np.float64(odd[1][key])
+    odd[2] = {"".join([k]) if k == key else k: v for k, v in odd[2].items()}
+    odd[3][key] = odd[3].pop(key)
+    plain[4][key] = odd[4][key] = -1e308
+    plain[5][key], odd[5][key] = 3.0, 3
+    screener = learned(odd, [0, 1] * 3, score="t")
+    assert states(screener) == states(learned(plain, [0, 1] * 3, score="t"))
+    before = states(screener)
+    for bad in (math.nan, math.inf, -math.inf, None, object()):
+        with pytest.raises((ValueError, TypeError), match=f"'{key}'"):
+            screener.learn_one(plain[0] | {key: bad}, 0)
+    assert states(screener) == before
 
 
 def test_keys_that_are_made_anew_for_every_row():

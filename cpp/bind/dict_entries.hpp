@@ -52,6 +52,11 @@ struct EntrySpan {
     PyObject* key(std::size_t i) const { return first[i * Words + Words - 2]; }
     PyObject* value(std::size_t i) const { return first[i * Words + Words - 1]; }  // null: deleted
     EntrySpan from(std::size_t i) const { return {first + i * Words, size - i}; }
+    template <std::size_t N>
+    void prefetch() const {
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < N; ++i) __builtin_prefetch(value(i));
+    }
 };
 
 // The same as walk_by_next, for a dictionary that keeps its own values in entries of that many

@@ -3,7 +3,9 @@
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -76,9 +78,8 @@ class KeyOrder {
         // consists of.
         template <class Entries>
         std::size_t run(const Entries& entries, double* row) {
-            const std::size_t same =
-                run_while(entries, row, [](PyObject* a, PyObject* b) { return a == b; });
-            return same + run_while(entries.from(same), row, surely_equal);
+            const std::size_t same = run_same(entries, row);
+            return same + run_equal(entries.from(same), row);
         }
 
         std::size_t n_looked_up() const { return n_looked_up_; }
@@ -91,26 +92,78 @@ class KeyOrder {
         std::size_t next_ = 0;
         std::size_t n_looked_up_ = 0;
 
-        // Only locals are used, which the stores cannot be taken to change.
-        template <class Entries, class Equal>
-        std::size_t run_while(const Entries& entries, double* row, const Equal& equal) {
-            constexpr std::uint64_t exponent = 0x7FF0'0000'0000'0000;  // all ones: NaN or infinite
+        static constexpr std::size_t kEight = 8;
+        using Pair = std::uint64_t __attribute__((vector_size(16)));
+
+        static std::uint64_t bits(PyObject* number) {
+            return std::bit_cast<std::uint64_t>(PyFloat_AS_DOUBLE(number));
+        }
+
+        // Of so many entries as the order and the entries both have.
+        template <class Entries>
+        std::size_t n_common(const Entries& entries) const {
+            return next_ < order_.n_leading_ ? std::min(entries.size, order_.n_leading_ - next_)
+                                             : 0;
+        }
+
+        // Entries whose keys are the very objects that were foretold, eight at once.
+        template <class Entries>
+        std::size_t run_same(const Entries& entries, double* row) {
             constexpr std::size_t kAhead = 24;  // the rows of a list are not in the cache
-            if (next_ >= order_.n_leading_) return 0;
             const nb::object* const keys = keys_ + next_;
             const std::uint32_t* const columns = columns_ + next_;
-            const std::size_t size = std::min(entries.size, order_.n_leading_ - next_);
             const double* const next_row = row + order_.width_ + next_;
+            const std::size_t size = n_common(entries) / kEight * kEight;
+            std::size_t i = 0;
+            for (; i < size; i += kEight) {
+                __builtin_prefetch(next_row + i, 1);
+                if (i + kAhead < size) entries.from(i + kAhead).template prefetch<kEight>();
+                if (!copy_eight(entries.from(i), keys + i, columns + i, row)) break;
+            }
+            next_ += i;
+            return i;
+        }
+
+        // False, and nothing written, where one of them is not as foretold, or no finite float.
+        template <class Entries>
+        [[gnu::always_inline]] static bool copy_eight(const Entries& entries,
+                                                      const nb::object* keys,
+                                                      const std::uint32_t* columns, double* row) {
+            const Pair magnitude = Pair{} + ~(std::uint64_t{1} << 63);
+            const Pair exponent_digit = Pair{} + (std::uint64_t{1} << 52);
+            std::array<Pair, kEight / 2> numbers;
+            Pair
+                beyond{};  // 2^63 and more: all digits of an exponent are 1, as in NaN and infinity
+#pragma GCC unroll 4
+            for (std::size_t k = 0; k < kEight; k += 2) {
+                // a deleted entry has no key
+                if (entries.key(k) != keys[k].ptr() || !PyFloat_CheckExact(entries.value(k)))
+                    return false;
+                if (entries.key(k + 1) != keys[k + 1].ptr() ||
+                    !PyFloat_CheckExact(entries.value(k + 1)))
+                    return false;
+                numbers[k / 2] = Pair{bits(entries.value(k)), bits(entries.value(k + 1))};
+                beyond |= (numbers[k / 2] & magnitude) + exponent_digit;
+            }
+            if (((beyond[0] | beyond[1]) >> 63) != 0) return false;
+#pragma GCC unroll 8
+            for (std::size_t k = 0; k < kEight; ++k)
+                row[columns[k]] = std::bit_cast<double>(numbers[k / 2][k % 2]);
+            return true;
+        }
+
+        // Entries whose keys are equal to those that were foretold.
+        template <class Entries>
+        std::size_t run_equal(const Entries& entries, double* row) {
+            const std::size_t size = n_common(entries);
             std::size_t i = 0;
             for (; i < size; ++i) {
-                if (i + kAhead < size) __builtin_prefetch(entries.value(i + kAhead));
-                if (i % 8 == 0) __builtin_prefetch(next_row + i, 1);
-                PyObject* value = entries.value(i);
-                if (value == nullptr || !PyFloat_CheckExact(value)) break;
-                if (!equal(entries.key(i), keys[i].ptr())) break;
-                const double number = PyFloat_AS_DOUBLE(value);
-                if ((std::bit_cast<std::uint64_t>(number) & exponent) == exponent) break;
-                row[columns[i]] = number;
+                PyObject* const value = entries.value(i);
+                if (value == nullptr || !PyFloat_CheckExact(value) ||
+                    !std::isfinite(PyFloat_AS_DOUBLE(value)) ||
+                    !surely_equal(entries.key(i), keys_[next_ + i].ptr()))
+                    break;
+                row[columns_[next_ + i]] = PyFloat_AS_DOUBLE(value);
             }
             next_ += i;
             return i;

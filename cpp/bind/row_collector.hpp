@@ -88,11 +88,9 @@ class RowCollector {
         if (size() >= most_rows_) return kNoRoom;
         const std::size_t begin = size() * width_;
         const std::size_t extra = data_.size();
-        if (dense_.size() < begin + width_) {  // doubling, but never beyond the room there is
-            const std::size_t least = begin + width_;
-            dense_.reserve(std::clamp(2 * begin, least, std::max(least, most_rows_ * width_)));
-            dense_.resize(dense_.capacity());
-        }
+        // All the room at once: what is not reached takes no memory.
+        if (dense_.size() < begin + width_) dense_.resize(most_rows_ * width_);
+        reached_ = std::max(reached_, begin + width_);
         Answer answer = kUnknown;
         try {
             answer = take(x.ptr(), dense_.data() + begin);
@@ -116,9 +114,8 @@ class RowCollector {
     std::size_t n_values() const { return data_.size(); }
 
     std::size_t nbytes() const {
-        return 8 *
-               (dense_.capacity() + data_.capacity() + indices_.capacity() + indptr_.capacity() +
-                classes_.capacity() + weights_.capacity() + times_.capacity());
+        return 8 * (reached_ + data_.capacity() + indices_.capacity() + indptr_.capacity() +
+                    classes_.capacity() + weights_.capacity() + times_.capacity());
     }
 
     // Views of the rows, good until the next call of another method.
@@ -149,7 +146,8 @@ class RowCollector {
     Fading fading_;
     std::size_t most_rows_ = 1;
     std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
-    LargeRoom<double> dense_;  // grows, and is used again
+    LargeRoom<double> dense_;  // used again and again
+    std::size_t reached_ = 0;  // so many of it have been written to, now or earlier
     std::vector<double> data_;
     std::vector<std::int64_t> indices_;
     std::vector<std::int64_t> indptr_{0};

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 #include <vector>
 
 #ifdef __linux__
@@ -11,7 +12,8 @@
 namespace driftsieve {
 
 // Room for a block of rows: begins with a cache line, and where it is large the system is asked for
-// large pages, since the rows are read column by column, each from another page.
+// large pages, since the rows are read column by column, each from another page. It is not filled
+// with zeros: what is never written to takes no memory.
 template <class T>
 struct LargePages {
     using value_type = T;
@@ -28,6 +30,14 @@ struct LargePages {
         return static_cast<T*>(room);
     }
     void deallocate(T* room, std::size_t n) { ::operator delete(room, alignment(n * sizeof(T))); }
+    template <class U>
+    void construct(U* place) {
+        ::new (static_cast<void*>(place)) U;
+    }
+    template <class U, class... Args>
+    void construct(U* place, Args&&... args) {
+        ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);
+    }
     template <class U>
     bool operator==(const LargePages<U>&) const {
         return true;
