@@ -13,6 +13,7 @@ import pytest
 from scipy import sparse
 
 from driftsieve.batch import Batch, RowError
+from driftsieve.sources import as_batches
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0], [4.0, 5.0, 0.0]])
 Y = np.array([0, 1, 1])
@@ -140,10 +141,20 @@ def test_nulls_are_missing_values(frame: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+def arrow_backed(data: Any) -> pd.DataFrame:
+    return pd.DataFrame(data).convert_dtypes(dtype_backend="pyarrow")
+
+
+def wide(data: Any) -> pl.DataFrame:
+    return pl.DataFrame(data).cast({"a": pl.Int128})
+
+
+@pytest.mark.parametrize("frame", [*FRAMES, arrow_backed, wide])
 def test_integers_beyond_the_digits_of_double_are_rounded(frame: Any) -> None:
-    batch = Batch.of(frame({"a": [2**62 + 1, -1], "b": [0.5, 1.5]}), [0, 1])
-    assert batch.X.tolist() == [[2.0**62, 0.5], [-1.0, 1.5]]
+    table = frame({"a": [2**62 + 1, -1], "b": [0.5, 1.5]})
+    (read,) = as_batches((table, [0, 1]))
+    for batch in (read, Batch.of(table, [0, 1])):
+        assert batch.X.tolist() == [[2.0**62, 0.5], [-1.0, 1.5]]
 
 
 @pytest.mark.parametrize("frame", FRAMES)

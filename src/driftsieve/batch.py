@@ -190,9 +190,14 @@ def _matrix_of_frame(native: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]
 
 def floats(series: nw.Series[Any]) -> NDArray[np.float64]:
     """The numbers of a series, NaN where there is none; rounded where they have too many digits."""
-    if not series.dtype.is_integer():
-        return series.cast(nw.Float64).to_numpy()
-    return series.to_numpy().astype(np.float64)  # pyarrow casts no integer that is to be rounded
+    if has_integers(series):
+        return series.to_numpy().astype(np.float64)  # pyarrow casts none that is to be rounded
+    return series.cast(nw.Float64).to_numpy()
+
+
+def has_integers(series: nw.Series[Any]) -> bool:
+    """Whether it holds integers of a size that numpy knows."""
+    return series.dtype.is_integer() and series.dtype not in (nw.Int128, nw.UInt128)
 
 
 def _names(names: Sequence[str], n_features: int) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from driftsieve.batch import floats
+from driftsieve.batch import floats, has_integers
 from driftsieve.sources.arrays import aligned
 from driftsieve.sources.base import Options, Rows, SourceError
 from driftsieve.sources.columns import Table, TableEncoder, Values, without
@@ -49,7 +49,7 @@ def _values(series: nw.Series[Any], name: str, categorical: Sequence[str]) -> Va
     if name in categorical or dtype in (nw.String, nw.Categorical, nw.Enum):
         texts = series.cast(nw.String).to_list()
         return [value if isinstance(value, str) else None for value in texts]
-    if dtype.is_float() or (dtype.is_integer() and series.null_count() == 0):
+    if dtype.is_float() or (has_integers(series) and series.null_count() == 0):
         return series.to_numpy()
     if dtype.is_numeric() or dtype == nw.Boolean:
         return floats(series)
