@@ -17,6 +17,7 @@ N, P = 2500, 21  # rows for a block and more; columns for two strips and more
 BANKS: dict[str, dict[str, Any]] = {
     "default": {},
     "fine": {"epsilon": 0.005},
+    "open": {"epsilon": 0.001},  # no block is full
     "faded": {"half_life": 300.0},
     "coarse": {"epsilon": 0.2},
     "moments": {"quantiles": False},

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "order_kernels.hpp"
+
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
@@ -398,6 +400,11 @@ const Kernels kernels = {
     weighted_power_sums,
     count_above,
     row_power_sums,
+    copy_rows,
+    find_keys,
+    halve_cells,
+    find_in_cells,
+    count_rows_above,
 };
 
 }  // namespace driftsieve::DRIFTSIEVE_ISA

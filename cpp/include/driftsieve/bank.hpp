@@ -185,7 +185,9 @@ class Bank {
             const auto visit = [&](std::size_t j, const Column& column) {
                 write(column, j - begin, unit, cutter, out);
             };
-            if (dense != nullptr) dense->read(begin + lo, begin + hi, now, open, visit);
+            if (dense != nullptr)
+                dense->read(begin + lo, begin + hi, now, open, out.bins == nullptr ? 0 : out.n_bins,
+                            visit);
             if (sparse != nullptr)
                 sparse->read(
                     begin + lo, begin + hi, now, log, visit,

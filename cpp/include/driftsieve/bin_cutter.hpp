@@ -10,6 +10,7 @@
 
 #include "driftsieve/cells.hpp"
 #include "driftsieve/column.hpp"
+#include "driftsieve/edge_goal.hpp"
 
 namespace driftsieve {
 
@@ -31,14 +32,11 @@ struct CutTarget {
 // that is needed to count the classes in the bins.
 class BinCutter {
   public:
-    // A cumulative weight counts as having reached i * W / K from this share of it on, so that
-    // rounding in the sums does not move an edge. The offline reference uses the same number.
-    static constexpr double kEdgeTolerance = 1e-12;
-
     // Returns how much any rank may be off.
     double cut(const Column& column, const CutTarget& out) {
         std::fill_n(out.edges, out.n_bins - 1, std::numeric_limits<double>::quiet_NaN());
         std::fill_n(out.bins, out.n_bins * column.n_classes(), 0.0);
+        if (column.exact != nullptr) return copy(*column.exact, column.place, column, out);
         if (column.counted == nullptr && column.raw.size() == 0) return cut(column.summary, out);
         choose_map(column);
         count(column);
@@ -77,6 +75,25 @@ class BinCutter {
     Room<std::uint32_t> found_;
     std::vector<double> sample_;
 
+    // Cut already; nothing is off.
+    static double copy(const ExactStrip& strip, std::size_t j, const Column& column,
+                       const CutTarget& out) {
+        const std::size_t n_classes = column.n_classes();
+        const std::size_t n_edges = out.n_bins - 1;
+        for (std::size_t e = 0; e < n_edges; ++e) out.edges[e] = strip.edge(e, j);
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            double above = strip.rows(c);
+            double* bins = out.bins + out.class_place[c];
+            for (std::size_t e = 0; e < n_edges; ++e) {
+                const double more = strip.above(e, c, j);
+                bins[e * n_classes] = (above - more) * out.unit;
+                above = more;
+            }
+            bins[n_edges * n_classes] = above * out.unit;
+        }
+        return 0.0;
+    }
+
     // A summary is sorted already: one walk finds the edges and fills the bins.
     static double cut(const Summary& summary, const CutTarget& out) {
         const std::size_t n_classes = summary.n_classes;
@@ -84,7 +101,7 @@ class BinCutter {
         for (const double weight : summary.weights) total += weight;
         if (total == 0.0) return 0.0;
         std::size_t edge = 0;
-        double goal = goal_of(edge, total, out.n_bins);
+        double goal = edge_goal(edge, total, out.n_bins);
         double reached = 0.0;
         for (std::size_t i = 0; i < summary.size(); ++i) {
             double* into = out.bins + edge * n_classes;
@@ -95,7 +112,7 @@ class BinCutter {
             // the last one reaches everything, whatever rounding says
             const bool last = i + 1 == summary.size();
             for (; edge + 1 < out.n_bins && (last || reached >= goal);
-                 goal = goal_of(edge, total, out.n_bins))
+                 goal = edge_goal(edge, total, out.n_bins))
                 out.edges[edge++] = summary.values[i];
         }
         scale_bins(n_classes, out);
@@ -173,7 +190,7 @@ class BinCutter {
     void find_edges(const Column& column, double total, const CutTarget& out) {
         const std::size_t n_edges = out.n_bins - 1;
         std::size_t edge = 0;
-        double goal = goal_of(edge, total, out.n_bins);
+        double goal = edge_goal(edge, total, out.n_bins);
         double before = 0.0;
         for (std::size_t k = 0; k < stretches_.size() && edge < n_edges; ++k) {
             const double after = before + stretches_[k];
@@ -197,7 +214,7 @@ class BinCutter {
                             reached += members_[i].weight;
                         if (i == members_.size()) reached = cell_end;
                         for (; edge < n_edges && reached >= goal;
-                             goal = goal_of(edge, total, out.n_bins))
+                             goal = edge_goal(edge, total, out.n_bins))
                             out.edges[edge++] = value + 0.0;  // there is one zero, not two
                     }
                 }
@@ -205,11 +222,6 @@ class BinCutter {
             }
             before = after;
         }
-    }
-
-    static double goal_of(std::size_t edge, double total, std::size_t n_bins) {
-        return static_cast<double>(edge + 1) * total / static_cast<double>(n_bins) *
-               (1.0 - kEdgeTolerance);
     }
 
     // What stands in cell m, sorted.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "driftsieve/exact_strip.hpp"
 #include "driftsieve/feature_state.hpp"
 
 namespace driftsieve {
@@ -18,6 +19,9 @@ struct Column {
     const CountedCells* counted = nullptr;
     double factor = 1.0;  // for the cells
     BlockColumn raw;
+    // Column `place` of it is all there is, where not null.
+    const ExactStrip* exact = nullptr;
+    std::size_t place = 0;
 
     void reset(std::size_t n_classes) {
         moments.assign(n_classes, Moments{});
@@ -25,6 +29,7 @@ struct Column {
         summary.reset(0, n_classes);
         counted = nullptr;
         raw = BlockColumn{};
+        exact = nullptr;
     }
 
     std::size_t n_classes() const { return moments.size(); }
@@ -43,6 +48,7 @@ struct Column {
 
     // What the rows of a class weigh whose values are here.
     double weight(std::size_t cls) const {
+        if (exact != nullptr) return exact->rows(cls);
         double sum = 0.0;
         for (std::size_t i = 0; i < summary.size(); ++i) sum += summary.of(i)[cls];
         if (counted != nullptr && cls < counted->n_classes())

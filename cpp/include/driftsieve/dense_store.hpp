@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "driftsieve/column.hpp"
+#include "driftsieve/exact_strip.hpp"
 #include "driftsieve/kernels.hpp"
 #include "driftsieve/open_rows.hpp"
 #include "driftsieve/parallel.hpp"
@@ -138,27 +139,43 @@ class DenseStore {
         return RowBlock::of(open_.info(), now.totals.size(), fading, now.epoch);
     }
 
-    // Features [lo, hi) with the open rows, at the epoch of `now`: visit(j, column) for each.
+    // Features [lo, hi) with the open rows, at the epoch of `now`: visit(j, column) for each, which
+    // may be cut into n_bins already (0: that is not asked for).
     template <class Visit>
     void read(std::size_t lo, std::size_t hi, const Ledger& now, const RowBlock& open,
-              const Visit& visit) const {
+              std::size_t n_bins, const Visit& visit) const {
+        const bool exact = ledger_.empty() && ExactStrip::serves(open);
+        ExactStrip strip;
         Column column;
-        std::vector<double> strip(kStrip * open_rows());
+        std::vector<double> values(kStrip * open_rows());
         const double factor =
             ledger_.empty() ? 1.0 : Fading::rebase_factor(now.epoch - ledger_.epoch);
         for (std::size_t j = lo; j < hi; ++j) {
             const std::size_t in_strip = (j - lo) % kStrip;
-            if (in_strip == 0 && open_rows() > 0)
-                gather(open_.values(n_features()), open.order, j, std::min(j + kStrip, hi),
-                       strip.data());
+            if (in_strip == 0 && open_rows() > 0) {
+                const std::size_t end = std::min(j + kStrip, hi);
+                if (exact)
+                    strip.read(open_.values(n_features()), open, j, end, n_bins);
+                else
+                    gather(open_.values(n_features()), open.order, j, end, values.data());
+            }
             column.reset(now.totals.size());
+            if (exact && strip.is_whole(in_strip)) {
+                column.exact = &strip;
+                column.place = in_strip;
+                for (std::size_t c = 0; c < column.n_classes(); ++c)
+                    column.moments[c] = strip.moments(c, in_strip);
+                visit(j, column);
+                continue;
+            }
+            double* of_column = values.data() + in_strip * open_rows();
+            if (exact) strip.values(in_strip, of_column);
             column.load(features_[j], factor);
-            const PresentValues open_values(strip.data() + in_strip * open_rows(), open,
-                                            config_.ignore_missing);
-            if (open_rows() > 0) column.raw = open_values.column();
+            const PresentValues present(of_column, open, config_.ignore_missing);
+            if (open_rows() > 0) column.raw = present.column();
             for (std::size_t c = 0; c + 1 < open.begin.size(); ++c) {
-                column.missing[c] += open_values.missing(c);
-                if (config_.moments) column.moments[c].merge(open_values.moments(c));
+                column.missing[c] += present.missing(c);
+                if (config_.moments) column.moments[c].merge(present.moments(c));
             }
             visit(j, column);
         }

@@ -83,6 +83,45 @@ struct Kernels {
     void (*row_power_sums)(const double* first_column, std::ptrdiff_t row_stride,
                            const std::uint32_t* order, const double* weights, std::size_t n,
                            std::size_t width, const double* shift, double* sum, double* squares);
+
+    // All below: kStrip columns side by side, row after row; see ExactStrip.
+    //
+    // Copies rows, sums them up less shifts[j], and widens the range to what was met. Weights are
+    // not looked at.
+    struct StripRange {
+        double low[kStrip];
+        double high[kStrip];
+    };
+    void (*copy_rows)(const Rows& rows, const double* shifts, double* out, StripSums& sums,
+                      StripRange& range);
+    // The key of a value, 0 to kTopKey, never falls as the value grows: (value - low) * per_key
+    // without its fraction.
+    static constexpr std::int16_t kTopKey = 0x7fff;
+    struct KeyRule {
+        double low[kStrip];
+        double per_key[kStrip];
+    };
+    void (*find_keys)(const double* rows, std::size_t n, const KeyRule& rule, std::int16_t* keys);
+    // Of each column, kPivots cells of keys: those from key[e * kStrip + j] on, as many as the
+    // width says, which is a power of two. `below` rows have smaller keys, `size` rows have these.
+    static constexpr std::size_t kPivots = 4;
+    struct KeyCells {
+        std::int16_t key[kPivots * kStrip];
+        std::int16_t below[kPivots * kStrip];
+        std::int16_t size[kPivots * kStrip];
+    };
+    // Leaves that half of each cell, `width` wide, in which the row of a rank is. Up to kTopKey
+    // rows.
+    void (*halve_cells)(const std::int16_t* keys, std::size_t n, const std::int16_t* ranks,
+                        std::int16_t width, KeyCells& cells);
+    // Places k * kStrip + j, in order, of the rows k whose key in column j is in one of the cells
+    // of this column. There is room for one place for each key.
+    std::size_t (*find_in_cells)(const std::int16_t* keys, std::size_t n, const std::int16_t* cells,
+                                 std::int16_t width, std::uint32_t* places);
+    // How many values of column j are larger than edges[e * kStrip + j], for kPivots edges and up
+    // to kTopKey rows.
+    void (*count_rows_above)(const double* rows, std::size_t n, const double* edges,
+                             std::int16_t* counts);
 };
 
 const Kernels& kernels();
