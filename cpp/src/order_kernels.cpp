@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kStrip = Kernels::kStrip;
 constexpr std::size_t kPivots = Kernels::kPivots;
-constexpr std::size_t kAhead = 64;  // rows to ask for before they are needed
 
 // As many columns as a register holds.
 #if defined(__AVX512F__)
@@ -65,10 +64,9 @@ void copy_rows(const Kernels::Rows& rows, const double* shifts, double* out,
     const std::uint32_t* order = rows.order;
     for (std::size_t k = 0, n = rows.n; k < n; ++k) {
         const double* row = first + static_cast<std::ptrdiff_t>(order[k]) * stride;
-        const double* ahead =
-            first + static_cast<std::ptrdiff_t>(order[k + kAhead < n ? k + kAhead : k]) * stride;
-        __builtin_prefetch(ahead, 0, 2);  // into the second cache, which can wait for more
-        __builtin_prefetch(ahead + kStrip / 2, 0, 2);
+        // the next columns, which will be wanted when these have been dealt with
+        __builtin_prefetch(row + kStrip, 0, 2);
+        __builtin_prefetch(row + kStrip + kStrip / 2, 0, 2);
         for (std::size_t i = 0; i < kParts; ++i) {
             Doubles x;
             load(x, row + i * kDoubleLanes);

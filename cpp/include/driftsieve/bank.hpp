@@ -179,7 +179,12 @@ class Bank {
         const RowBlock open = dense != nullptr ? dense->open_block(now, fading_) : RowBlock{};
         const SortedLog log =
             sparse != nullptr ? sparse->sorted_log(begin, out.n_features) : SortedLog{};
-        const std::size_t chunk = sparse != nullptr ? 2048 : 64;
+        // a few for each thread, each long enough to be worth the room to work in
+        const std::size_t chunk =
+            sparse != nullptr
+                ? 2048
+                : std::clamp<std::size_t>(out.n_features / (4 * std::max(n_threads, 1u)) / 16 * 16,
+                                          64, 1024);
         parallel_chunks(out.n_features, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
             BinCutter cutter;
             const auto visit = [&](std::size_t j, const Column& column) {

@@ -147,7 +147,7 @@ class DenseStore {
         const bool exact = ledger_.empty() && ExactStrip::serves(open);
         ExactStrip strip;
         Column column;
-        std::vector<double> values(kStrip * open_rows());
+        Room<double> values(kStrip * open_rows());
         const double factor =
             ledger_.empty() ? 1.0 : Fading::rebase_factor(now.epoch - ledger_.epoch);
         for (std::size_t j = lo; j < hi; ++j) {
