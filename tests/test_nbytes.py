@@ -87,19 +87,19 @@ def test_of_many_classes_only_those_are_kept_that_are_there() -> None:
     assert nbytes == pytest.approx(p * (152 + 40 * room_for_classes + n * (12 + 10 * 8)), abs=FIXED)
 
 
-def test_a_column_never_seen_takes_four_bytes() -> None:
+def test_a_column_never_seen_takes_eight_bytes() -> None:
     def size(p: int) -> int:
         X = sparse.csr_array(([1.0, 1.0], ([0, 1], [5, 7])), shape=(2, p))
         return ds.Bank().update(X, [0, 1]).nbytes
 
-    assert size(300_000) - size(100_000) == 4 * 200_000
+    assert size(300_000) - size(100_000) == 8 * 200_000
 
 
-def test_a_flag_takes_64_bytes_at_most_doubled() -> None:
+def test_a_flag_takes_52_bytes() -> None:
     X = sparse.eye_array(4000, 10**5, format="csr")
     nbytes = ds.Bank().update(X, np.arange(4000) % 2).nbytes
-    columns_and_log = 4 * 10**5 + 24 * 2**14
-    assert 4000 * 64 <= nbytes - columns_and_log <= 2 * 4000 * 64 + FIXED
+    columns_and_log = 8 * 10**5 + 24 * 2**14
+    assert 4000 * 52 <= nbytes - columns_and_log <= 4000 * 52 + FIXED
 
 
 @pytest.mark.parametrize("folds", [30, 60])

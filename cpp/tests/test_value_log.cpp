@@ -15,7 +15,8 @@ TEST_CASE("a log is sorted by slot and keeps the order of its rows") {
     // slots that fit one, two and three digits of the radix sort, and the largest there is
     for (const std::size_t n_slots : {1UL, 2UL, 2048UL, 2049UL, 100000UL, 1UL << 22, 1UL << 32})
         for (const std::size_t n : {0UL, 1UL, 2UL, 50UL, 3000UL}) {
-            std::vector<LoggedValue> log, scratch(7);
+            std::vector<LoggedValue> log;
+            driftsieve::LargeRoom<LoggedValue> scratch(7);
             for (std::size_t i = 0; i < n; ++i) {
                 // repeats, so that there is an order to keep
                 const std::size_t slot = source.below(3) == 0 ? n_slots - 1 : source.below(n_slots);
@@ -25,8 +26,8 @@ TEST_CASE("a log is sorted by slot and keeps the order of its rows") {
             std::stable_sort(
                 expected.begin(), expected.end(),
                 [](const LoggedValue& a, const LoggedValue& b) { return a.slot < b.slot; });
-            driftsieve::sort_by_slot(log, scratch);
-            CHECK(std::equal(log.begin(), log.end(), expected.begin(), expected.end(),
+            const auto sorted = driftsieve::sorted_by_slot(log, scratch);
+            CHECK(std::equal(sorted.begin(), sorted.end(), expected.begin(), expected.end(),
                              [](const LoggedValue& a, const LoggedValue& b) {
                                  return a.slot == b.slot && a.value == b.value;
                              }));

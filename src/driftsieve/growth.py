@@ -83,7 +83,7 @@ def of_merge(core: CoreBank, other: CoreBank, n_features: int, n_classes: int) -
     nbytes = core.nbytes + other.nbytes
     classes = _CLASS * n_classes
     if core.is_sparse and other.is_sparse:
-        table: float = n_features * (16 * _stride(n_classes) + 16)
+        table: float = n_features * (16 + 2 * _record(n_classes))
         table += min(n_features, nbytes / SPARSE_FEATURE_BYTES) * classes
     else:
         table = n_features * (FEATURE_BYTES + classes + 2 * _mini_bin(n_classes, is_wide=True))
@@ -154,7 +154,7 @@ class SharedMeter:
             needed += min(most, now + rows * self.of_row(width))
         if self.late is None:
             return needed
-        table = n_late * (8 + 8 * _stride(n_classes) * (n_classes > self.late.n_classes))
+        table = n_late * (16 + _record(n_classes) * (n_classes > self.late.n_classes))
         log = _LOG_BYTES if self._logged or values else 0
         beside = max(0, self._late_bytes - log)
         becoming = _of_values(self.late, self._logged, n_late, n_classes, is_wide=True)
@@ -168,7 +168,7 @@ class SharedMeter:
 def of_value(n_classes: int) -> float:
     """Bytes of a value in a sparse column that had none, and while it waits."""
     summary = _mini_bin(_ALL_KEPT, is_wide=True)
-    return 16 * _stride(n_classes) + 16 + _REST + _CLASS * n_classes + 3 * _LOGGED + summary + 32
+    return 2 * _record(n_classes) + _REST + _CLASS * n_classes + 3 * _LOGGED + summary + 32
 
 
 def _more_of_dense(core: CoreBank, batch: Batch, n_classes: int) -> float:
@@ -193,18 +193,18 @@ def _waiting_in_dense(core: CoreBank, n_classes: int, is_wide: bool) -> float:
 def _more_of_sparse(core: CoreBank, batch: Batch, n_classes: int) -> float:
     width = max(core.n_features, batch.n_features)
     values = batch.X.size  # of a sparse matrix: those that are stored
-    stride, before = _stride(n_classes), _stride(core.n_classes)
+    record, before = _record(n_classes), _record(core.n_classes)
     return (
-        (8 * width if batch.n_features > core.n_features else 0)
-        + (8 * core.n_features * stride if stride > before else 0)
-        + min(values, width) * (16 * stride + 16)
+        (16 * width if batch.n_features > core.n_features else 0)
+        + (core.n_features * record if record > before else 0)
+        + min(values, width) * 2 * record
         + 2 * _LOGGED * min(values, _LOG + batch.n_features)
         + _of_values(core, values, width, n_classes, _is_wide(core, batch))
     )
 
 
 def _waiting_in_sparse(core: CoreBank, n_classes: int, is_wide: bool) -> float:
-    table = core.n_features * (16 * _stride(n_classes) + 16 + _REST)
+    table = core.n_features * (2 * _record(n_classes) + _REST)
     logged = _LOG if core.ticks else 0
     pending = int(min(core.nbytes / LOGGED_BYTES, core.n_features * _most_pending(core)))
     return (
@@ -224,10 +224,10 @@ def _of_values(core: CoreBank, values: int, width: int, n_classes: int, is_wide:
     return _REST * features + _CLASS * n_classes * summed + _LOGGED * pending + summaries
 
 
-def _stride(n_classes: int) -> int:
-    """Numbers that a sparse feature keeps for the value it showed first."""
-    numbers = 3 + 2 * max(2, 1 << max(0, n_classes - 1).bit_length())
-    return -(-numbers // 8) * 8  # whole cache lines
+def _record(n_classes: int) -> int:
+    """Bytes that a sparse feature takes beside its rest."""
+    room = max(2, 1 << max(0, n_classes - 1).bit_length())
+    return 20 + (32 if room == 2 else -(-(8 + 12 * room) // 64) * 64)  # whole cache lines
 
 
 def _most_pending(core: CoreBank) -> int:

@@ -26,6 +26,13 @@ struct SparseFeature {
         state.scale(factor, scratch);
     }
 
+    // For as many values as are known to come, or twice what there was.
+    void make_room_for(std::size_t more) {
+        const std::size_t needed = pending.size() + more;
+        if (needed > pending.capacity())
+            pending.reserve(std::max<std::size_t>(needed, 2 * pending.capacity()));
+    }
+
     void fold(std::span<const ClassTotal> totals, const Config& config, Scratch& scratch) {
         if (config.moments)
             for_each_class(pending, 1.0, [&](std::uint32_t cls, const Moments& moments) {

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "driftsieve/large_room.hpp"
+
 namespace driftsieve {
 
 // A value of a sparse feature on its way to that feature.
@@ -17,13 +19,16 @@ struct LoggedValue {
     double weight;
 };
 
-// Stable radix sort by slot: within a slot, values keep the order of their rows.
-inline void sort_by_slot(std::vector<LoggedValue>& log, std::vector<LoggedValue>& scratch) {
+// Stable radix sort by slot: within a slot, values keep the order of their rows. Both the log and
+// the scratch are written to; the result is in one of them.
+inline std::span<LoggedValue> sorted_by_slot(std::span<LoggedValue> log,
+                                             LargeRoom<LoggedValue>& scratch) {
     constexpr unsigned kBits = 11;
     constexpr std::size_t kBuckets = std::size_t{1} << kBits;
     std::uint32_t largest = 0;
     for (const LoggedValue& item : log) largest = std::max(largest, item.slot);
-    scratch.resize(log.size());
+    if (scratch.size() < log.size()) scratch.resize(log.size());
+    std::span<LoggedValue> other = std::span(scratch).first(log.size());
     for (unsigned shift = 0; shift < 32 && (largest >> shift) != 0; shift += kBits) {
         std::array<std::size_t, kBuckets> place{};
         for (const LoggedValue& item : log) ++place[(item.slot >> shift) % kBuckets];
@@ -33,19 +38,19 @@ inline void sort_by_slot(std::vector<LoggedValue>& log, std::vector<LoggedValue>
             count = sum;
             sum += here;
         }
-        for (const LoggedValue& item : log)
-            scratch[place[(item.slot >> shift) % kBuckets]++] = item;
-        log.swap(scratch);
+        for (const LoggedValue& item : log) other[place[(item.slot >> shift) % kBuckets]++] = item;
+        std::swap(log, other);
     }
+    return log;
 }
 
 // The values of a log by slot.
 class SortedLog {
   public:
     SortedLog() = default;
-    explicit SortedLog(std::vector<LoggedValue> log) : items_(std::move(log)) {
-        std::vector<LoggedValue> scratch;
-        sort_by_slot(items_, scratch);
+    SortedLog(SortedLog&&) = default;
+    explicit SortedLog(LargeRoom<LoggedValue> log) : log_(std::move(log)) {
+        items_ = sorted_by_slot(log_, scratch_);
         // where runs of kStretch slots begin, so that looking for one of them is short
         if (items_.empty()) return;
         begin_.assign(items_.back().slot / kStretch + 2, 0);
@@ -67,7 +72,8 @@ class SortedLog {
   private:
     static constexpr std::uint32_t kStretch = 16;
 
-    std::vector<LoggedValue> items_;
+    LargeRoom<LoggedValue> log_, scratch_;
+    std::span<const LoggedValue> items_;  // in one of them
     std::vector<std::uint32_t> begin_;
 };
 
