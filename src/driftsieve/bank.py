@@ -193,10 +193,13 @@ class Bank:
 
         Bad input raises an error and leaves the bank as it was.
         """
-        if self._plain_rows and sample_weight is None and t is None:
-            with self._alone:
+        alone = self._alone
+        if self._plain_rows and sample_weight is None and t is None and alone.acquire(False):
+            try:  # what `with alone` would do, at a third of the time
                 if self._core.update_plain(X, y, self._threads):
                     return self
+            finally:
+                alone.release()
         batch = Batch.of(X, y, sample_weight=sample_weight, t=t, missing=self.missing, look=False)
         with self._alone:
             return self._take(batch)

@@ -17,17 +17,18 @@ class Exclusive:
     them, or lock around the calls
     """
 
-    __slots__ = ("_lock",)
+    __slots__ = ("acquire", "release")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        lock = threading.Lock()
+        self.acquire, self.release = lock.acquire, lock.release
 
     def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
+        if not self.acquire(False):
             raise RuntimeError(
                 "this bank is in use by another thread; give each thread its own bank and merge "
                 "them, or lock around the calls"
             )
 
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        self.release()

@@ -18,6 +18,7 @@ class Labels:
         self.values: list[Any] = values or []
         self.kind = kind
         self._number = {value: i for i, value in enumerate(self.values)}
+        self._are_numbers = kind == "integers" and self.values == list(range(len(self.values)))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -31,6 +32,8 @@ class Labels:
             )
         if len(y) < 32:  # a few rows: no need to sort them
             found, inverse = y.tolist(), None
+        elif self._are_numbers and y.min() >= 0 and y.max() < len(self):
+            return y.astype(np.uint32), self
         else:
             unique, inverse = np.unique(y, return_inverse=True)
             found = unique.tolist()

@@ -65,6 +65,7 @@ class DictBank:
         self._known = Known()
         self._taken = 0  # rows that the banks have
         self._n_values = 0  # and values of late features
+        self._no_late = sparse.csr_array((0, 0))  # what the last rows had of late features
         self._turned_away = -_ROWS  # rows there were when newcomers last found no room
         self._collect(0)
 
@@ -174,10 +175,7 @@ class DictBank:
         # Everything was checked when it came: no need to do so again.
         rows = (codes, weights, times, None, self.missing == "error")
         if self.absent == "zero":
-            shape = (len(codes), len(self._known.columns) - self._width)
-            late = sparse.csr_array((laid.data, laid.indices, laid.indptr), shape=shape)
-            if len(laid.data):
-                late = late.sorted_indices()
+            late = self._late(laid)
             if self._width:
                 self._banks[0].update_batch(Batch(laid.dense, *rows))
             self._banks[1].update_batch(Batch(late, *rows))
@@ -190,6 +188,15 @@ class DictBank:
         self._n_values += len(laid.data)
         self._rows.clear()
         self._make_room()
+
+    def _late(self, laid: Laid) -> sparse.csr_array:
+        shape = (len(laid.indptr) - 1, len(self._known.columns) - self._width)
+        if len(laid.data):
+            values = (laid.data, laid.indices, laid.indptr)
+            return sparse.csr_array(values, shape=shape).sorted_indices()
+        if self._no_late.shape != shape:  # mostly it is the same, and scipy takes its time
+            self._no_late = sparse.csr_array(shape)
+        return self._no_late
 
     def read(self, function: ScoreFunction, n_bins: int, one_class: float) -> Floats:
         """The function of every feature; ``one_class`` for those that met fewer than two."""
