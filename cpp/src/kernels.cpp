@@ -145,8 +145,8 @@ void cells_of(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& c
     const std::uint32_t mask = (std::uint32_t{1} << cuts.bits) - 1;
     for (std::size_t i = 0; i < n; ++i) {
         const std::uint32_t entry = cuts.cut[finest[i] >> cuts.bits];
-        index[i] = static_cast<std::uint16_t>((entry & 0xffff) +
-                                              ((finest[i] & mask) >> (entry >> 16)));
+        index[i] =
+            static_cast<std::uint16_t>((entry & 0xffff) + ((finest[i] & mask) >> (entry >> 16)));
     }
 }
 
@@ -186,13 +186,65 @@ std::size_t find_any(const std::uint16_t* numbers, std::size_t n, const std::uin
         std::uint32_t mask = 0;
         for (std::size_t k = 0; k < n_wanted; ++k) mask |= match(numbers + i, wanted[k]);
         for (; mask != 0; mask &= mask - 1)
-            out[found++] = static_cast<std::uint32_t>(i) +
-                           static_cast<std::uint32_t>(__builtin_ctz(mask));
+            out[found++] =
+                static_cast<std::uint32_t>(i) + static_cast<std::uint32_t>(__builtin_ctz(mask));
     }
     for (; i < n; ++i)
         for (std::size_t k = 0; k < n_wanted; ++k)
             if (numbers[i] == wanted[k]) out[found++] = static_cast<std::uint32_t>(i);
     return found;
+}
+
+// Bit k is set where values[k] is not `expected`, for 16 values.
+std::uint32_t differ(const double* values, double expected) {
+    std::uint32_t mask = 0;
+#if defined(__AVX512F__)
+    const __m512d e = _mm512_set1_pd(expected);
+    mask = _mm512_cmp_pd_mask(_mm512_loadu_pd(values), e, _CMP_NEQ_UQ);
+    mask |= std::uint32_t{_mm512_cmp_pd_mask(_mm512_loadu_pd(values + 8), e, _CMP_NEQ_UQ)} << 8;
+#elif defined(__SSE2__)
+    const __m128d e = _mm_set1_pd(expected);
+    for (unsigned k = 0; k < 16; k += 2)
+        mask |=
+            static_cast<std::uint32_t>(_mm_movemask_pd(_mm_cmpneq_pd(_mm_loadu_pd(values + k), e)))
+            << k;
+#else
+    for (unsigned k = 0; k < 16; ++k) mask |= std::uint32_t{values[k] != expected} << k;
+#endif
+    return mask;
+}
+
+std::size_t find_others(const double* values, const std::uint16_t* numbers, std::size_t n,
+                        const std::uint16_t* wanted, const double* expected, std::size_t n_wanted,
+                        std::uint32_t* out) {
+    std::size_t found = 0;
+    std::size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        std::uint32_t mask = 0;
+        for (std::size_t k = 0; k < n_wanted; ++k)
+            mask |= match(numbers + i, wanted[k]) & differ(values + i, expected[k]);
+        for (; mask != 0; mask &= mask - 1)
+            out[found++] =
+                static_cast<std::uint32_t>(i) + static_cast<std::uint32_t>(__builtin_ctz(mask));
+    }
+    for (; i < n; ++i)
+        for (std::size_t k = 0; k < n_wanted; ++k)
+            if (numbers[i] == wanted[k] && values[i] != expected[k])
+                out[found++] = static_cast<std::uint32_t>(i);
+    return found;
+}
+
+bool are_multiples(const double* values, std::size_t n, double width) {
+    const double per_width = 1.0 / width;
+    constexpr std::size_t kStretch = 512;  // most columns show at once that they are none
+    for (std::size_t begin = 0; begin < n; begin += kStretch) {
+        const std::size_t end = begin + kStretch < n ? begin + kStretch : n;
+        std::uint64_t others = 0;
+        for (std::size_t i = begin; i < end; ++i)
+            others += std::floor(values[i] * per_width) * width != values[i] ? 1 : 0;
+        if (others > 0) return false;
+    }
+    return true;
 }
 
 template <class Cell>
@@ -216,7 +268,8 @@ Kernels::Census census_weights(const double* cells, std::size_t n) {
 
 std::uint64_t sum_cells(const std::uint16_t* cells, std::size_t n) {
     std::uint64_t sum = 0;
-    constexpr std::size_t kStretch = 4096;  // its sum fits into 32 bits, of which more fit side by side
+    constexpr std::size_t kStretch =
+        4096;  // its sum fits into 32 bits, of which more fit side by side
     for (std::size_t begin = 0; begin < n; begin += kStretch) {
         const std::size_t end = begin + kStretch < n ? begin + kStretch : n;
         std::uint32_t part = 0;
@@ -257,8 +310,8 @@ void sum_weights_below(const double* cells, std::size_t n, double* below) {
     below[n] = before;
 }
 
-void gather_strip(const double* first_column, std::ptrdiff_t row_stride,
-                  const std::uint32_t* order, std::size_t n, double* out) {
+void gather_strip(const double* first_column, std::ptrdiff_t row_stride, const std::uint32_t* order,
+                  std::size_t n, double* out) {
     constexpr std::size_t kColumns = kStrip;
     constexpr std::size_t kRows = 8;
     std::size_t k = 0;
@@ -266,9 +319,9 @@ void gather_strip(const double* first_column, std::ptrdiff_t row_stride,
         double tile[kRows][kColumns];
         for (std::size_t r = 0; r < kRows; ++r) {
             if (k + r + kAhead < n)
-                __builtin_prefetch(first_column +
-                                   static_cast<std::ptrdiff_t>(order[k + r + kAhead]) * row_stride,
-                                   0, 2);
+                __builtin_prefetch(
+                    first_column + static_cast<std::ptrdiff_t>(order[k + r + kAhead]) * row_stride,
+                    0, 2);
             std::memcpy(tile[r],
                         first_column + static_cast<std::ptrdiff_t>(order[k + r]) * row_stride,
                         sizeof tile[r]);
@@ -395,6 +448,8 @@ const Kernels kernels = {
     sum_cells,
     add_cells,
     find_any,
+    find_others,
+    are_multiples,
     gather_strip,
     power_sums,
     weighted_power_sums,

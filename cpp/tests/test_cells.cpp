@@ -150,3 +150,20 @@ TEST_CASE("what does not spread has no cells") {
     CHECK_FALSE(fits(far));
     CHECK(map.size() == 0);
 }
+
+TEST_CASE("whole numbers have cells no narrower than need be, with one of them in each") {
+    Source source(9);
+    for (const double unit : {0x1p-40, 0.25, 1.0, 3.0, 1024.0}) {
+        std::vector<double> sample(CellMap::kSample);
+        for (double& value : sample) value = unit * (static_cast<double>(source.below(60)) - 10.0);
+        CellMap map;
+        REQUIRE(map.fit(sample, 5000));
+        CHECK(map.size() <= 4 * CellMap::kCoarse);
+        std::size_t coarse = 0;
+        for (double value = unit * -10.0; value < unit * 50.0; value += unit) {
+            const std::size_t m = map.index(value);
+            CHECK(map.only_multiple(m, coarse) == value);
+            CHECK(map.upper(m) >= value);
+        }
+    }
+}

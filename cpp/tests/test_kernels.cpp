@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "driftsieve/kernels.hpp"
@@ -248,6 +249,60 @@ TEST_CASE("find_any") {
                     if (std::find(all.begin(), all.end(), numbers[i]) != all.end())
                         expected.push_back(static_cast<std::uint32_t>(i));
                 CHECK(std::vector<std::uint32_t>(out.data(), out.data() + found) == expected);
+            }
+    });
+}
+
+TEST_CASE("find_others") {
+    on_every_path([](const Kernels& path) {
+        Source source(16);
+        for (const std::size_t n : lengths())
+            for (std::size_t n_wanted = 0; n_wanted <= 8; ++n_wanted) {
+                Unaligned<double> values(n % 5, n);
+                Unaligned<std::uint16_t> numbers(n % 7, n);
+                for (std::size_t i = 0; i < n; ++i) {
+                    numbers[i] = static_cast<std::uint16_t>(source.below(12));
+                    values[i] = source.below(3) == 0 ? any_value(source, true) : numbers[i] / 3.0;
+                }
+                Unaligned<std::uint16_t> wanted(1, n_wanted);
+                Unaligned<double> expected(3, n_wanted);
+                for (std::size_t k = 0; k < n_wanted; ++k) {
+                    wanted[k] = static_cast<std::uint16_t>(k == 3 ? 65535 : 3 * k % 11);
+                    expected[k] = k == 5 ? kNaN : wanted[k] / 3.0;
+                }
+                Unaligned<std::uint32_t> out(n % 3, n, 77);
+                const std::size_t found =
+                    path.find_others(values.data(), numbers.data(), n, wanted.data(),
+                                     expected.data(), n_wanted, out.data());
+                std::vector<std::uint32_t> plain;
+                for (std::size_t i = 0; i < n; ++i)
+                    for (std::size_t k = 0; k < n_wanted; ++k)
+                        if (numbers[i] == wanted[k] && values[i] != expected[k])
+                            plain.push_back(static_cast<std::uint32_t>(i));
+                CHECK(std::vector<std::uint32_t>(out.data(), out.data() + found) == plain);
+            }
+    });
+}
+
+TEST_CASE("are_multiples") {
+    on_every_path([](const Kernels& path) {
+        Source source(17);
+        for (const std::size_t n : lengths())
+            for (const int exponent : {-1000, -30, -2, 0, 1, 40, 900}) {
+                const double width = std::ldexp(1.0, exponent);
+                Unaligned<double> values(n % 5, n);
+                for (std::size_t i = 0; i < n; ++i)
+                    values[i] = width * (static_cast<double>(source.below(1000)) - 500.0);
+                CHECK(path.are_multiples(values.data(), n, width));
+                if (n == 0) continue;
+                const double tiny = std::numeric_limits<double>::denorm_min();
+                for (const double other : {width * 1.5, width * -0.25, width * (1.0 + 0x1p-52),
+                                           width * 1e9 + width / 4, tiny, kNaN}) {
+                    const std::size_t at = source.below(n);
+                    const double before = std::exchange(values[at], other);
+                    CHECK_FALSE(path.are_multiples(values.data(), n, width));
+                    values[at] = before;
+                }
             }
     });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -164,7 +165,7 @@ class CellBlock {
         firsts_.reset(taken_cells_.size(), n_classes);
         std::fill(firsts_.hidden.begin(), firsts_.hidden.end(), Weight{0});
         std::fill(firsts_.weights.begin(), firsts_.weights.end(), Weight{0});
-        part_members(column, find_members(column.size()));
+        if (!take_multiples(column)) part_members(column);
         // cells that were made for other rows are given up sooner
         if (others_.size() > column.size() / (earlier_ == nullptr ? 2 : 8)) {
             for (const std::uint16_t m : taken_cells_) taken_[m] = 0;
@@ -228,17 +229,41 @@ class CellBlock {
         return {members_.data(), found};
     }
 
+    // Whether the cells tell what each class has in them; else that is added up.
+    bool tells() const { return kUnit && classes_apart_ > 0; }
+
+    // Cells that are so narrow that each has one value only are taken out without a look at what
+    // lies in which; false if they are not.
+    bool take_multiples(const BlockColumn& column) {
+        if (!tells() || column.order != nullptr || taken_[0] != 0 || taken_[n_cells() - 1] != 0)
+            return false;
+        std::size_t coarse = 0;
+        for (std::size_t k = 0; k < taken_cells_.size(); ++k) {
+            firsts_.values[k] = map_->only_multiple(taken_cells_[k], coarse);
+            if (std::isnan(firsts_.values[k])) return false;
+        }
+        if (!kernels().are_multiples(column.data, column.size(), map_->width())) return false;
+        others_.clear();
+        weigh_firsts();
+        return true;
+    }
+
     // Into those that equal the first of their cell, and others.
-    void part_members(const BlockColumn& column, std::span<const std::uint32_t> members) {
-        first_.resize(taken_cells_.size());
-        for (std::size_t k = members.size(); k-- > 0;)
-            first_[taken_[index_[members[k]]] - 1u] = members[k];
-        for (std::size_t k = 0; k < taken_cells_.size(); ++k)
-            firsts_.values[k] = column.value(first_[k]) + 0.0;  // there is one zero, not two
+    void part_members(const BlockColumn& column) {
+        std::span<const std::uint32_t> members;
+        if (tells() && column.order == nullptr && taken_cells_.size() <= kFewTaken) {
+            members = find_others(column);
+        } else {
+            members = find_members(column.size());
+            first_.resize(taken_cells_.size());
+            std::fill(first_.begin(), first_.end(), 0u);  // if there is none
+            for (std::size_t k = members.size(); k-- > 0;)
+                first_[taken_[index_[members[k]]] - 1u] = members[k];
+            for (std::size_t k = 0; k < taken_cells_.size(); ++k)
+                firsts_.values[k] = column.value(first_[k]) + 0.0;  // there is one zero, not two
+        }
         others_.resize(members.size() + 1);
         std::size_t n_others = 0;
-        // without cells of its own to tell, each class is added up
-        const bool tells = kUnit && classes_apart_ > 0;
         const double* firsts = firsts_.values.data();
         Weighed* others = others_.data();
         std::size_t k = 0;
@@ -251,19 +276,42 @@ class CellBlock {
                 const Weight weight = weight_of(column, i);
                 others[n_others] = {value, static_cast<double>(weight), cls};
                 n_others += other;
-                if (!tells) firsts_.of(number)[cls] += other ? Weight{0} : weight;
+                if (!tells()) firsts_.of(number)[cls] += other ? Weight{0} : weight;
             }
         }
         others_.resize(n_others);
-        if (!tells) return;
+        if (!tells()) return;
+        weigh_firsts();
+        for (const Weighed& row : others_)
+            firsts_.of(taken_[map_->index(row.value)] - 1u)[row.cls] -= Weight{1};
+    }
+
+    // The others alone, of values that lie side by side: most equal the first of their cell, and
+    // are passed over many at a time. What lies outside the grid is all others.
+    std::span<const std::uint32_t> find_others(const BlockColumn& column) {
+        for (std::size_t k = 0; k < taken_cells_.size(); ++k) {
+            const std::uint16_t m = taken_cells_[k];
+            const auto first = m == 0 || m == n_cells() - 1
+                                   ? index_.end()
+                                   : std::find(index_.begin(), index_.end(), m);
+            firsts_.values[k] = first == index_.end() ? std::numeric_limits<double>::quiet_NaN()
+                                                      : column.data[first - index_.begin()] +
+                                                            0.0;  // one zero, not two
+        }
+        members_.resize(column.size() + 1);
+        return {members_.data(), kernels().find_others(column.data, index_.data(), column.size(),
+                                                       taken_cells_.data(), firsts_.values.data(),
+                                                       taken_cells_.size(), members_.data())};
+    }
+
+    // All that the block has in the cells to be taken out.
+    void weigh_firsts() {
         for (std::size_t c = 0; c < classes_apart_; ++c)
             for (std::size_t k = 0; k < taken_cells_.size(); ++k) {
                 const std::size_t at = c * n_cells() + taken_cells_[k];
                 firsts_.of(k)[c] = static_cast<Weight>(class_cells_[at] -
                                                        (earlier_ == nullptr ? 0 : earlier_[at]));
             }
-        for (const Weighed& row : others_)
-            firsts_.of(taken_[map_->index(row.value)] - 1u)[row.cls] -= Weight{1};
     }
 
     // Rows that weigh nothing leave no mini-bin.

@@ -50,7 +50,8 @@ class CellMap {
         // beyond 2^52 neighbouring doubles are further apart than the cells
         const double farthest = std::max(std::abs(first), std::abs(last)) + 2.0;
         if (!(farthest < 0x1p52)) return false;
-        const int bits = std::min<int>(kMostBits, 51 - std::ilogb(farthest));
+        int bits = std::min<int>(kMostBits, 51 - std::ilogb(farthest));
+        bits -= spare_bits(sample, std::ldexp(1.0, bits - coarse), bits);
         bits_ = static_cast<unsigned>(bits);
         const std::size_t n_coarse = static_cast<std::size_t>(last - first) + 1;
         width_ = std::ldexp(1.0, coarse - bits);
@@ -66,6 +67,7 @@ class CellMap {
     static std::size_t sample_step(std::size_t n) { return std::max<std::size_t>(1, n / kSample); }
 
     std::size_t size() const { return size_; }
+    double width() const { return width_; }  // of the finest cell there may be
 
     const Kernels::CellRule& rule() const { return rule_; }
     Kernels::Cuts cuts() const { return {cut_.data(), bits_}; }
@@ -86,7 +88,7 @@ class CellMap {
     // The largest double in cell m, 1 to size(): the one before the next cell begins. `coarse` is
     // where to look for its coarse cell from, 0 at first; it moves on as m grows.
     double upper(std::size_t m, std::size_t& coarse) const {
-        while (coarse + 1 < n_cut_ && (cut_[coarse + 1] & 0xffff) <= m) ++coarse;
+        find_coarse(m, coarse);
         const std::size_t inside = m - (cut_[coarse] & 0xffff) + 1;
         const double end = (rule_.base + static_cast<double>((coarse << bits_) +
                                                              (inside << (cut_[coarse] >> 16)))) *
@@ -101,6 +103,15 @@ class CellMap {
     double upper(std::size_t m) const {
         std::size_t coarse = 0;
         return upper(m, coarse);
+    }
+
+    // The multiple of the finest width that lies in cell m, 1 to size(); NaN if there are several.
+    // `coarse` is as above.
+    double only_multiple(std::size_t m, std::size_t& coarse) const {
+        find_coarse(m, coarse);
+        if (cut_[coarse] >> 16 != 0) return std::numeric_limits<double>::quiet_NaN();
+        const std::size_t inside = m - (cut_[coarse] & 0xffff);
+        return (rule_.base + static_cast<double>((coarse << bits_) + inside)) * width_;
     }
 
     // Stored as its grid and how often each coarse cell is halved; the rest follows.
@@ -133,6 +144,24 @@ class CellMap {
     std::size_t size_ = 0;
     std::size_t n_cut_ = 0;
     std::array<std::uint32_t, kCoarse + 2> cut_;  // first cell, and bits to shift << 16
+
+    void find_coarse(std::size_t m, std::size_t& coarse) const {
+        while (coarse + 1 < n_cut_ && (cut_[coarse + 1] & 0xffff) <= m) ++coarse;
+    }
+
+    // Where all of the sample are multiples of a power of two, as whole numbers are, narrower cells
+    // would be empty: how much wider the finest can be, as a power of two, up to a coarse cell.
+    static int spare_bits(std::span<const double> sample, double per_width, int bits) {
+        std::uint64_t all = std::uint64_t{1} << bits;
+        for (const double value : sample) {
+            const double steps = std::abs(value * per_width);
+            if (!(steps < 0x1p53)) continue;
+            const auto whole = static_cast<std::uint64_t>(steps);
+            if (static_cast<double>(whole) != steps) return 0;
+            all |= whole;
+        }
+        return std::countr_zero(all);
+    }
 
     // The second smallest and second largest of the extremes of kLanes parts of the sample: an
     // outlier or two do not stretch the grid.

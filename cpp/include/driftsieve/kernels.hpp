@@ -64,6 +64,13 @@ struct Kernels {
     // Positions of the numbers that are among the `n_wanted` wanted ones, in order.
     std::size_t (*find_any)(const std::uint16_t* numbers, std::size_t n,
                             const std::uint16_t* wanted, std::size_t n_wanted, std::uint32_t* out);
+    // Positions of the values, of which each has a number, whose number is wanted[k] for some k but
+    // which do not equal expected[k], in order.
+    std::size_t (*find_others)(const double* values, const std::uint16_t* numbers, std::size_t n,
+                               const std::uint16_t* wanted, const double* expected,
+                               std::size_t n_wanted, std::uint32_t* out);
+    // Whether all values are multiples of `width`, a power of two.
+    bool (*are_multiples)(const double* values, std::size_t n, double width);
     // Columns of a strip: out[j * n + k] = row order[k], column j, for kStrip columns side by side.
     void (*gather_strip)(const double* first_column, std::ptrdiff_t row_stride,
                          const std::uint32_t* order, std::size_t n, double* out);
