@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "order_kernels.hpp"
 
@@ -140,13 +141,76 @@ Kernels::StripSums read_strip(const Kernels::Rows& rows, const Kernels::CellRule
     return sums;
 }
 
+// Bits of a finest cell beyond those of its coarse one.
+std::uint32_t inside_of(const Kernels::Cuts& cuts) {
+    return (std::uint32_t{1} << cuts.bits) - 1;
+}
+
+#ifdef __AVX512BW__
+// 256 numbers of 16 bits in registers, to be looked up 32 at a time: faster than from memory.
+struct Table {
+    __m512i parts[8];
+
+    __m512i look_up(__m512i at) const {
+        const __mmask32 odd = _mm512_test_epi16_mask(at, _mm512_set1_epi16(64));
+        const __mmask32 high = _mm512_test_epi16_mask(at, _mm512_set1_epi16(128));
+        __m512i quarters[4];
+        for (int q = 0; q < 4; ++q)
+            quarters[q] = _mm512_permutex2var_epi16(parts[2 * q], at, parts[2 * q + 1]);
+        return _mm512_mask_blend_epi16(high, _mm512_mask_blend_epi16(odd, quarters[0], quarters[1]),
+                                       _mm512_mask_blend_epi16(odd, quarters[2], quarters[3]));
+    }
+};
+
+// The lower halves of 32 numbers, or the upper ones.
+__m512i halves(__m512i a, __m512i b, bool upper) {
+    alignas(64) std::uint16_t at[32];
+    for (unsigned i = 0; i < 32; ++i) at[i] = static_cast<std::uint16_t>(2 * i + (upper ? 1 : 0));
+    return _mm512_permutex2var_epi16(a, _mm512_load_si512(at), b);
+}
+
+// As many as can be done 32 at a time; returns how many.
+std::size_t cells_by_table(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& cuts,
+                           std::uint16_t* index) {
+    if (cuts.n > 256 || n < 256) return 0;
+    const auto cut = [&](std::size_t k) {
+        const std::size_t left = cuts.n > 16 * k ? cuts.n - 16 * k : 0;
+        const auto there = static_cast<__mmask16>(left >= 16 ? 0xffff : (1u << left) - 1);
+        return _mm512_maskz_loadu_epi32(there, cuts.cut + 16 * k);
+    };
+    Table first, shift;
+    for (std::size_t k = 0; k < 8; ++k) {
+        first.parts[k] = halves(cut(2 * k), cut(2 * k + 1), false);
+        shift.parts[k] = halves(cut(2 * k), cut(2 * k + 1), true);
+    }
+    const __m512i inside = _mm512_set1_epi16(static_cast<short>(inside_of(cuts)));
+    std::size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        const __m512i a = _mm512_loadu_si512(finest + i);
+        const __m512i b = _mm512_loadu_si512(finest + i + 16);
+        const __m512i coarse = halves(_mm512_maskz_srli_epi32(0xffff, a, cuts.bits),
+                                      _mm512_maskz_srli_epi32(0xffff, b, cuts.bits), false);
+        const __m512i rest = _mm512_and_si512(halves(a, b, false), inside);
+        _mm512_storeu_si512(index + i,
+                            _mm512_add_epi16(first.look_up(coarse),
+                                             _mm512_srlv_epi16(rest, shift.look_up(coarse))));
+    }
+    return i;
+}
+#else
+std::size_t cells_by_table(const std::uint32_t*, std::size_t, const Kernels::Cuts&,
+                           std::uint16_t*) {
+    return 0;
+}
+#endif
+
 void cells_of(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& cuts,
               std::uint16_t* index) {
-    const std::uint32_t mask = (std::uint32_t{1} << cuts.bits) - 1;
-    for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t inside = inside_of(cuts);
+    for (std::size_t i = cells_by_table(finest, n, cuts, index); i < n; ++i) {
         const std::uint32_t entry = cuts.cut[finest[i] >> cuts.bits];
         index[i] =
-            static_cast<std::uint16_t>((entry & 0xffff) + ((finest[i] & mask) >> (entry >> 16)));
+            static_cast<std::uint16_t>((entry & 0xffff) + ((finest[i] & inside) >> (entry >> 16)));
     }
 }
 
@@ -248,22 +312,36 @@ bool are_multiples(const double* values, std::size_t n, double width) {
 }
 
 template <class Cell>
-Kernels::Census census_of(const Cell* cells, std::size_t n) {
+Kernels::Census census_of(const Cell* cells, std::size_t n_classes, std::size_t n, Cell* sums) {
+    // counted in numbers as wide as the cells, of which more fit side by side
+    using Count = std::conditional_t<std::is_integral_v<Cell>, Cell, std::uint64_t>;
+    constexpr std::size_t kStretch = 1024;
     std::uint64_t used = 0;
     Cell largest = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        used += cells[i] != Cell{0} ? 1 : 0;
-        largest = cells[i] > largest ? cells[i] : largest;
+    for (std::size_t begin = 0; begin < n; begin += kStretch) {
+        const std::size_t end = begin + kStretch < n ? begin + kStretch : n;
+        if (sums != cells) std::memcpy(sums + begin, cells + begin, (end - begin) * sizeof(Cell));
+        for (std::size_t c = 1; c < n_classes; ++c)
+            for (std::size_t i = begin; i < end; ++i)
+                sums[i] = static_cast<Cell>(sums[i] + cells[c * n + i]);
+        Count here = 0;
+        for (std::size_t i = begin; i < end; ++i) {
+            here = static_cast<Count>(here + (sums[i] != Cell{0} ? 1 : 0));
+            largest = sums[i] > largest ? sums[i] : largest;
+        }
+        used += here;
     }
     return {used, static_cast<double>(largest)};
 }
 
-Kernels::Census census(const std::uint16_t* cells, std::size_t n) {
-    return census_of(cells, n);
+Kernels::Census census(const std::uint16_t* cells, std::size_t n_classes, std::size_t n,
+                       std::uint16_t* sums) {
+    return census_of(cells, n_classes, n, sums);
 }
 
-Kernels::Census census_weights(const double* cells, std::size_t n) {
-    return census_of(cells, n);
+Kernels::Census census_weights(const double* cells, std::size_t n_classes, std::size_t n,
+                               double* sums) {
+    return census_of(cells, n_classes, n, sums);
 }
 
 std::uint64_t sum_cells(const std::uint16_t* cells, std::size_t n) {

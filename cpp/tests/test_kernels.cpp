@@ -128,11 +128,12 @@ TEST_CASE("count_cells and weigh_cells") {
         Source source(3);
         for (const std::size_t n : lengths())
             for (const unsigned bits : {0U, 1U, 7U, 12U}) {
-                constexpr std::size_t kCoarse = 20;
+                const std::size_t kCoarse = n < 1000 ? 20 : bits < 7 ? 258 : 256 - bits;
                 std::vector<std::uint32_t> cut;
                 std::uint32_t next = 0;
                 for (std::size_t c = 0; c < kCoarse; ++c) {
-                    const auto kept = static_cast<std::uint32_t>(source.below(bits + 1));
+                    const unsigned most = n < 1000 || bits < 6 ? bits : 6;  // 16 bits number cells
+                    const auto kept = static_cast<std::uint32_t>(source.below(most + 1));
                     cut.push_back(next | (bits - kept) << 16);
                     next += std::uint32_t{1} << kept;
                 }
@@ -144,8 +145,9 @@ TEST_CASE("count_cells and weigh_cells") {
                 Unaligned<std::uint16_t> index(n % 5, n), weighed_index(n % 3, n);
                 Unaligned<std::uint16_t> counts(1, next, 5);
                 Unaligned<double> sums(1, next, 0.25);
-                path.count_cells(finest.data(), n, {cut.data(), bits}, index.data(), counts.data());
-                path.weigh_cells(finest.data(), weights.data(), n, {cut.data(), bits},
+                path.count_cells(finest.data(), n, {cut.data(), cut.size(), bits}, index.data(),
+                                 counts.data());
+                path.weigh_cells(finest.data(), weights.data(), n, {cut.data(), cut.size(), bits},
                                  weighed_index.data(), sums.data());
                 std::vector<std::uint16_t> expected_index;
                 std::vector<std::uint16_t> expected_counts(next, 5);
@@ -183,10 +185,12 @@ TEST_CASE("census, census_weights, sum_cells and add_cells") {
                 const auto used = n - static_cast<std::size_t>(
                                           std::count(all.begin(), all.end(), std::uint16_t{0}));
                 const double largest = n == 0 ? 0.0 : *std::max_element(all.begin(), all.end());
-                const Kernels::Census found = path.census(counts.data(), n);
+                const Kernels::Census found = path.census(counts.data(), 1, n, counts.data());
+                CHECK(counts.copy() == all);
                 CHECK(found.used == used);
                 CHECK(found.largest == largest);
-                const Kernels::Census weighed = path.census_weights(weights.data(), n);
+                const Kernels::Census weighed =
+                    path.census_weights(weights.data(), 1, n, weights.data());
                 CHECK(weighed.used == used);
                 CHECK(weighed.largest == largest * 0x1p-70);
                 CHECK(path.sum_cells(counts.data(), n) ==
@@ -194,6 +198,43 @@ TEST_CASE("census, census_weights, sum_cells and add_cells") {
                 Unaligned<double> into(n % 2, n, 0.5);
                 path.add_cells(counts.data(), n, into.data());
                 for (std::size_t i = 0; i < n; ++i) CHECK(into[i] == all[i] + 0.5);
+            }
+    });
+}
+
+TEST_CASE("census of several classes") {
+    on_every_path([](const Kernels& path) {
+        Source source(14);
+        for (const std::size_t n : {0, 1, 31, 1000, 1024, 3000})
+            for (const std::size_t n_classes : {1, 2, 3, 4}) {
+                Unaligned<std::uint16_t> counts(n % 5, n_classes * n), sums(n % 2, n);
+                Unaligned<double> weights(n % 3, n_classes * n), weight_sums(1, n);
+                for (std::size_t i = 0; i < counts.size(); ++i) {
+                    counts[i] = static_cast<std::uint16_t>(source.below(3) / 2 * source.below(99));
+                    weights[i] = counts[i] / 7.0;
+                }
+                std::size_t used = 0;
+                double largest = 0.0, heaviest = 0.0;
+                std::vector<std::uint16_t> expected(n, 0);
+                std::vector<double> expected_weights(n, 0.0);
+                for (std::size_t m = 0; m < n; ++m) {
+                    for (std::size_t c = 0; c < n_classes; ++c) {
+                        expected[m] = static_cast<std::uint16_t>(expected[m] + counts[c * n + m]);
+                        expected_weights[m] += weights[c * n + m];
+                    }
+                    used += expected[m] != 0;
+                    largest = std::max(largest, static_cast<double>(expected[m]));
+                    heaviest = std::max(heaviest, expected_weights[m]);
+                }
+                const Kernels::Census found = path.census(counts.data(), n_classes, n, sums.data());
+                CHECK(sums.copy() == expected);
+                CHECK(found.used == used);
+                CHECK(found.largest == largest);
+                const Kernels::Census weighed =
+                    path.census_weights(weights.data(), n_classes, n, weight_sums.data());
+                CHECK(same(weight_sums.copy(), expected_weights));
+                CHECK(weighed.used == used);
+                CHECK(weighed.largest == heaviest);
             }
     });
 }

@@ -45,7 +45,6 @@ class CellBlock {
         map_ = &map;
         earlier_ = earlier;
         count(column, finest);
-        look_over();
         // there may be few distinct values: they must stay exact
         const bool all = earlier == nullptr && used_ <= few;
         const Cell most =
@@ -53,7 +52,7 @@ class CellBlock {
         if (!take_out(column, all ? Cell{0} : most, all || largest_ > static_cast<double>(most)))
             return false;
         has_cells_ = !all;
-        if (!exact_.empty()) look_over();
+        if (!exact_.empty()) look_over(cells_, 1);
         return true;
     }
 
@@ -62,14 +61,14 @@ class CellBlock {
         map_ = &map;
         classes_apart_ = n_classes;
         class_cells_.assign(earlier, earlier + n_classes * n_cells());
-        add_up_classes();
-        look_over();
+        cells_.resize(n_cells());
+        look_over(class_cells_, n_classes);
     }
 
     // What was taken out of the cells; whether there is anything else, and if so what.
     const SummaryOf<Weight>& exact() const { return exact_; }
     bool has_cells() const { return has_cells_; }
-    const Room<Cell>& class_cells() const { return class_cells_; }
+    Room<Cell>& class_cells() { return class_cells_; }
     double largest() const { return largest_; }
 
     // Merges the cells into a summary: see CellWalk.
@@ -131,26 +130,17 @@ class CellBlock {
                 kernels().weigh_cells(finest + first, column.weights + first, count, map_->cuts(),
                                       index_.data() + first, cells);
         }
-        add_up_classes();
-    }
-
-    void add_up_classes() {
-        const std::size_t n_apart = std::max<std::size_t>(1, classes_apart_);
         cells_.resize(n_cells());
-        std::copy_n(class_cells_.begin(), n_cells(), cells_.begin());
-        for (std::size_t c = 1; c < n_apart; ++c) {
-            const Cell* more = class_cells_.data() + c * n_cells();
-            for (std::size_t m = 0; m < n_cells(); ++m)
-                cells_[m] = static_cast<Cell>(cells_[m] + more[m]);
-        }
+        look_over(class_cells_, n_apart);
     }
 
-    void look_over() {
+    // What all classes have in the cells.
+    void look_over(const Room<Cell>& cells, std::size_t n_apart) {
         Kernels::Census census;
         if constexpr (kUnit)
-            census = kernels().census(cells_.data(), n_cells());
+            census = kernels().census(cells.data(), n_apart, n_cells(), cells_.data());
         else
-            census = kernels().census_weights(cells_.data(), n_cells());
+            census = kernels().census_weights(cells.data(), n_apart, n_cells(), cells_.data());
         used_ = census.used;
         largest_ = census.largest;
     }

@@ -70,7 +70,7 @@ class CellMap {
     double width() const { return width_; }  // of the finest cell there may be
 
     const Kernels::CellRule& rule() const { return rule_; }
-    Kernels::Cuts cuts() const { return {cut_.data(), bits_}; }
+    Kernels::Cuts cuts() const { return {cut_.data(), n_cut_, bits_}; }
 
     // The cell of a value whose finest cell is known.
     std::uint16_t cell(std::uint32_t finest) const {
@@ -170,14 +170,23 @@ class CellMap {
         std::array<double, kLanes> lows, highs;
         lows.fill(inf);
         highs.fill(-inf);
-        for (std::size_t i = 0; i < sample.size(); ++i) {
-            lows[i % kLanes] = std::min(lows[i % kLanes], sample[i]);
-            highs[i % kLanes] = std::max(highs[i % kLanes], sample[i]);
+        const auto take = [&](std::size_t i, std::size_t lane) {
+            lows[lane] = std::min(lows[lane], sample[i]);
+            highs[lane] = std::max(highs[lane], sample[i]);
+        };
+        std::size_t i = 0;
+        for (; i + kLanes <= sample.size(); i += kLanes)
+            for (std::size_t lane = 0; lane < kLanes; ++lane) take(i + lane, lane);
+        for (std::size_t lane = 0; i < sample.size(); ++i, ++lane) take(i, lane);
+        double lowest = inf, highest = -inf;
+        low = inf;
+        high = -inf;
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            low = std::min(low, std::max(lowest, lows[lane]));
+            lowest = std::min(lowest, lows[lane]);
+            high = std::max(high, std::min(highest, highs[lane]));
+            highest = std::max(highest, highs[lane]);
         }
-        std::nth_element(lows.begin(), lows.begin() + 1, lows.end());
-        std::nth_element(highs.begin(), highs.begin() + 1, highs.end(), std::greater<>());
-        low = lows[1];
-        high = highs[1];
     }
 
     void cut_coarse_cells(std::span<const double> sample, std::size_t n_coarse, std::size_t cells) {
@@ -187,17 +196,19 @@ class CellMap {
         const double last = static_cast<double>(n_coarse + 1);
         for (const double value : sample) {  // nothing hangs on the last digit here
             const double cell = value * per_coarse - base;
-            ++counts[cell > 0.0 ? static_cast<std::size_t>(cell < last ? cell : last) : 0];
+            ++counts[static_cast<std::size_t>(
+                static_cast<std::int32_t>(std::min(std::max(0.0, cell), last)))];
         }
-        std::vector<std::uint8_t> halved(n_coarse);
+        std::array<std::uint8_t, kCoarse> halved;
+        const double wanted = static_cast<double>(cells) / static_cast<double>(4 * sample.size());
         for (std::size_t j = 1; j <= n_coarse; ++j) {
             // neighbours have a say: the sample is small
-            const std::size_t share = counts[j - 1] + 2u * counts[j] + counts[j + 1];
-            const std::size_t wanted = share * cells / (4 * sample.size());
+            const int share = counts[j - 1] + 2 * counts[j] + counts[j + 1];
+            const auto parts = static_cast<std::uint32_t>(share * wanted);
             halved[j - 1] = static_cast<std::uint8_t>(
-                std::min(bits_, static_cast<unsigned>(std::bit_width(wanted))));
+                std::min<int>(static_cast<int>(bits_), std::bit_width(parts)));
         }
-        set_cuts(halved);
+        set_cuts({halved.data(), n_coarse});
     }
 
     // Leaves size() at 0 if there would be more cells than can be numbered.

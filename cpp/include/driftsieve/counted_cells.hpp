@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "driftsieve/cells.hpp"
@@ -24,9 +25,12 @@ class CountedCells {
 
     CountedCells() = default;
     template <class Cell>
-    CountedCells(const CellMap& map, std::size_t n_classes, const Room<Cell>& cells)
+    CountedCells(const CellMap& map, std::size_t n_classes, Room<Cell>&& cells)
         : map_(map), n_classes_(static_cast<std::uint32_t>(n_classes)) {
-        room<Cell>() = cells;
+        if (cells.capacity() - cells.size() <= cells.size() / 16)
+            room<Cell>() = std::move(cells);
+        else
+            room<Cell>() = cells;
     }
 
     const CellMap& map() const { return map_; }

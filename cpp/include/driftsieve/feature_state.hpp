@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "driftsieve/cell_block.hpp"
@@ -25,7 +26,7 @@ struct Config {
     std::size_t exact_values() const { return static_cast<std::size_t>(1.0 / epsilon) + 1; }
     // Into about this many cells the values of a feature are counted.
     std::size_t cells() const {
-        return quantiles ? std::min(5 * exact_values(), CellMap::kMostCells) : 1;
+        return quantiles ? std::min(4 * exact_values(), CellMap::kMostCells) : 1;
     }
 
     void check_value(double value) const {
@@ -234,7 +235,7 @@ struct FeatureState {
         const bool goes_on = counted && cells.has_cells() && n_classes <= cells.kFewClasses;
         if (goes_on) {
             if (counting.empty())
-                counting.emplace_back(*used, n_classes, cells.class_cells());
+                counting.emplace_back(*used, n_classes, std::move(cells.class_cells()));
             else
                 counting[0].take(cells.class_cells());
             counting[0].weight = counted_weight;

@@ -43,19 +43,23 @@ struct Kernels {
     // rest of f. The cell of each value is kept in `index`; weights == nullptr: all 1.
     struct Cuts {
         const std::uint32_t* cut;
+        std::size_t n;
         unsigned bits;
     };
     void (*count_cells)(const std::uint32_t* finest, std::size_t n, const Cuts& cuts,
                         std::uint16_t* index, std::uint16_t* cells);
     void (*weigh_cells)(const std::uint32_t* finest, const double* weights, std::size_t n,
                         const Cuts& cuts, std::uint16_t* index, double* cells);
-    // Cells that are not empty, and what the fullest of them holds.
+    // Adds up the n cells of each class, which stand one class after another; sums may be the cells
+    // of the first. How many are not empty then, and what the fullest of them holds.
     struct Census {
         std::size_t used;
         double largest;
     };
-    Census (*census)(const std::uint16_t* cells, std::size_t n);
-    Census (*census_weights)(const double* cells, std::size_t n);
+    Census (*census)(const std::uint16_t* cells, std::size_t n_classes, std::size_t n,
+                     std::uint16_t* sums);
+    Census (*census_weights)(const double* cells, std::size_t n_classes, std::size_t n,
+                             double* sums);
     // below[m] = sum of the cells before m, for m <= n.
     void (*sum_weights_below)(const double* cells, std::size_t n, double* below);
     // Sum of the cells; and into[m] += cells[m].

@@ -39,8 +39,7 @@ class Strip {
             if (map == nullptr) {
                 if (!sampled) take_sample(n);
                 sampled = true;
-                maps_[j].fit(
-                    {sample_.data() + j * CellMap::sample_size(n), CellMap::sample_size(n)}, cells);
+                maps_[j].fit({sample_.data() + j * kSampleStride, CellMap::sample_size(n)}, cells);
             } else if (map != &maps_[j]) {
                 maps_[j] = *map;
             }
@@ -110,6 +109,9 @@ class Strip {
         Kernels::StripSums sums;
     };
 
+    // not a power of two: places in the cache are chosen by the last bits of an address
+    static constexpr std::size_t kSampleStride = CellMap::kSample + 8;
+
     const RowBlock* block_ = nullptr;
     MatrixView<double> rows_;  // kWidth columns side by side
     std::vector<double> copy_;
@@ -137,7 +139,7 @@ class Strip {
     // Whether a column seems to have values that come again and again: those are told from crowds
     // by looking at them, which is quicker where they lie side by side.
     bool repeats_values() const {
-        constexpr std::size_t kRows = 256;
+        constexpr std::size_t kRows = 128;
         const std::size_t step = block_->order.size() / kRows;
         std::array<std::size_t, kWidth> equal{};
         const double* before = row(0);
@@ -151,11 +153,11 @@ class Strip {
 
     void take_sample(std::size_t n) {
         const std::size_t size = CellMap::sample_size(n);
-        sample_.resize(kWidth * size);
+        sample_.resize(kWidth * kSampleStride);
         for (std::size_t i = 0; i < size; ++i) {
             // by number, not by place: what cells are chosen must not depend on classes
             const double* values = rows_.row(i * CellMap::sample_step(n));
-            for (std::size_t j = 0; j < kWidth; ++j) sample_[j * size + i] = values[j];
+            for (std::size_t j = 0; j < kWidth; ++j) sample_[j * kSampleStride + i] = values[j];
         }
     }
 };
