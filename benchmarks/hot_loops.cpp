@@ -108,10 +108,10 @@ Bank empty_bank() {
 }
 
 // A bank none of whose rows are in a summary yet, and where its bins go.
-struct OpenRows {
+struct UnfinishedBlock {
     static constexpr std::size_t kBins = 5;
 
-    explicit OpenRows(const Rows& rows) {
+    explicit UnfinishedBlock(const Rows& rows) {
         const std::size_t n = kBlock - 1;
         bank.update(rows.matrix().rows(0, n), rows.info().part(0, n), 2, 1);
         out.class_place = place;
@@ -190,7 +190,7 @@ HOT std::size_t hot_walk(SecondBlock& second) {
     return second.merged.back().size();
 }
 
-HOT double hot_bins(OpenRows& open) {
+HOT double hot_bins(UnfinishedBlock& open) {
     open.bank.freeze(0, open.out, 1);
     return open.edges.back();
 }
@@ -236,7 +236,7 @@ int main(int argc, char** argv) {
             }
         }
     } else if (which == "bins") {
-        OpenRows open{Rows()};
+        UnfinishedBlock open{Rows()};
         result = hot_bins(open);
     } else if (which == "sparse") {
         result = static_cast<double>(hot_sparse(SparseRows()));
