@@ -25,6 +25,7 @@ constexpr std::size_t kDoubleLanes = 4, kKeyLanes = 16;
 constexpr std::size_t kDoubleLanes = 2, kKeyLanes = 8;
 #endif
 using Doubles = double __attribute__((vector_size(8 * kDoubleLanes)));
+using Whole = std::int32_t __attribute__((vector_size(4 * kDoubleLanes)));
 using Counts = std::int64_t __attribute__((vector_size(8 * kDoubleLanes)));
 using Keys = std::int16_t __attribute__((vector_size(2 * kKeyLanes)));
 
@@ -86,12 +87,26 @@ void copy_rows(const Kernels::Rows& rows, const double* shifts, double* out,
 
 void find_keys(const double* rows, std::size_t n, const Kernels::KeyRule& rule,
                std::int16_t* __restrict keys) {
-    for (std::size_t k = 0; k < n; ++k)
-        for (std::size_t j = 0; j < kStrip; ++j) {
-            const double key = (rows[k * kStrip + j] - rule.low[j]) * rule.per_key[j];
-            keys[k * kStrip + j] =
-                static_cast<std::int16_t>(static_cast<std::int32_t>(key > 0.0 ? key : 0.0));
+    constexpr std::size_t kParts = kStrip / kDoubleLanes;
+    Doubles low[kParts], per_key[kParts];
+    std::memcpy(low, rule.low, sizeof low);
+    std::memcpy(per_key, rule.per_key, sizeof per_key);
+    const Doubles none = {};
+    const Doubles top = none + static_cast<double>(Kernels::kTopKey);
+    for (std::size_t k = 0; k < n; ++k) {
+        Whole whole[kParts];
+        for (std::size_t i = 0; i < kParts; ++i) {
+            Doubles key;
+            load(key, rows + k * kStrip + i * kDoubleLanes);
+            key = (key - low[i]) * per_key[i];
+            key = key > none ? key : none;  // NaN is not
+            key = key < top ? key : top;
+            whole[i] = __builtin_convertvector(key, Whole);
         }
+        for (std::size_t j = 0; j < kStrip; ++j)
+            keys[k * kStrip + j] =
+                static_cast<std::int16_t>(whole[j / kDoubleLanes][j % kDoubleLanes]);
+    }
 }
 
 void halve_cells(const std::int16_t* keys, std::size_t n, const std::int16_t* ranks,

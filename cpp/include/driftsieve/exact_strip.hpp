@@ -19,12 +19,12 @@ namespace driftsieve {
 // A few columns that lie side by side, of rows that are in no summary and weigh 1 each: moments and
 // exact quantile bins, without sorting and without turning rows into columns.
 //
-// Every value gets a key of 15 bits that grows with it: its place between the smallest and the
-// largest value of the column. The key of each edge is found bit by bit, by counting how many keys
-// lie below, in all columns at once; this ends when few rows are left that share those bits with
-// an edge. Only they are looked at, to find the values that are the edges. Keys are many more
-// than rows, so that is soon the case; where the rows crowd at a few places or values repeat, more
-// are looked at, and the result is as exact.
+// Every value gets a key of 15 bits that never falls as the value grows: its place in the range of
+// the column, less what lies far out. The key of each edge is found bit by bit, by counting how
+// many keys lie below, in all columns at once; this ends when few rows are left that share those
+// bits with an edge. Only they are looked at, to find the values that are the edges. Keys are many
+// more than rows, so that is soon the case; where the rows crowd at a few places or values repeat,
+// more are looked at, and the result is as exact.
 class ExactStrip {
   public:
     static constexpr std::size_t kWidth = Kernels::kStrip;
@@ -80,6 +80,7 @@ class ExactStrip {
     static constexpr std::size_t kAtOnce = Kernels::kPivots;
     // Rows to be looked at for each edge, on average, rather than to count once more.
     static constexpr std::size_t kFew = 2;
+    static constexpr std::size_t kSampled = 8;  // parts of the sample, of four rows each
 
     struct ClassSums {
         std::array<double, kWidth> shift;
@@ -140,17 +141,53 @@ class ExactStrip {
     }
 
     void set_keys() {
+        const Kernels::StripRange inner = inner_range();
         Kernels::KeyRule rule;
         for (std::size_t j = 0; j < kWidth; ++j) {
-            const double range = range_.high[j] - range_.low[j];
-            spread_[j] = whole_[j] && range > 0.0 ? -1 : 0;
-            rule.low[j] = range_.low[j];
+            spread_[j] = whole_[j] && range_.low[j] < range_.high[j] ? -1 : 0;
+            const double range = inner.high[j] - inner.low[j];
+            rule.low[j] = inner.low[j];
             // where no number would do, all have key 0
             rule.per_key[j] =
                 range > 1e-300 && std::isfinite(range) ? Kernels::kTopKey / range : 0.0;
         }
         keys_.resize(size() * kWidth);
         kernels().find_keys(rows_.data(), size(), rule, keys_.data());
+    }
+
+    // Where most values are: between the second smallest and the second largest of the extremes
+    // of a few parts of a sample, and as far again on both sides, but not beyond the range.
+    Kernels::StripRange inner_range() const {
+        constexpr double inf = std::numeric_limits<double>::infinity();
+        std::array<double, kWidth> low, high, second_low, second_high;
+        low.fill(inf);
+        second_low.fill(inf);
+        high.fill(-inf);
+        second_high.fill(-inf);
+        for (std::size_t i = 0; i < kSampled; ++i) {
+            // four rows at a time: then a few far out are no reason to believe in a wide range
+            const double* rows[4];
+            for (std::size_t r = 0; r < 4; ++r)
+                rows[r] = rows_.data() + (4 * i + r) * size() / (4 * kSampled) * kWidth;
+            for (std::size_t j = 0; j < kWidth; ++j) {
+                const double smallest =
+                    std::min(std::min(rows[0][j], rows[1][j]), std::min(rows[2][j], rows[3][j]));
+                const double largest =
+                    std::max(std::max(rows[0][j], rows[1][j]), std::max(rows[2][j], rows[3][j]));
+                second_low[j] = std::min(second_low[j], std::max(low[j], smallest));
+                low[j] = std::min(low[j], smallest);
+                second_high[j] = std::max(second_high[j], std::min(high[j], largest));
+                high[j] = std::max(high[j], largest);
+            }
+        }
+        Kernels::StripRange inner = range_;
+        for (std::size_t j = 0; j < kWidth; ++j) {
+            const double margin = second_high[j] - second_low[j];
+            if (!(margin > 0.0)) continue;
+            inner.low[j] = std::max(inner.low[j], second_low[j] - margin);
+            inner.high[j] = std::min(inner.high[j], second_high[j] + margin);
+        }
+        return inner;
     }
 
     // Group g of kAtOnce edges; the last edge fills up the last group.
@@ -161,12 +198,18 @@ class ExactStrip {
                 edge_rank(std::min(g * kAtOnce + at / kWidth, n_edges_ - 1), size(), n_bins));
         Kernels::KeyCells cells;
         const std::int16_t width = narrow(ranks.data(), cells);
-        gather(cells, width);
         double* edges = edges_.data() + g * kAtOnce * kWidth;
+        for (std::size_t j = 0; j < kWidth; ++j) {
+            std::size_t n_members = 0;
+            for (std::size_t at = j; at < ranks.size(); at += kWidth) {
+                edges[at] = range_.low[j];
+                n_members += static_cast<std::size_t>(cells.size[at]);
+            }
+            if (n_members > size()) look_at_crowd(cells, width, ranks.data(), j, edges);
+        }
+        gather(cells, width);
         for (std::size_t at = 0; at < ranks.size(); ++at)
-            edges[at] = members_begin_[at] == members_begin_[at + 1] - 1
-                            ? range_.low[at % kWidth]
-                            : value_of(at, static_cast<std::size_t>(ranks[at] - cells.below[at]));
+            if (cells.size[at] > 0) edges[at] = value_of(at, ranks[at] - cells.below[at]);
         const std::size_t n_classes = block_->n_classes();
         for (std::size_t c = 0; c < n_classes; ++c)
             kernels().count_rows_above(rows_.data() + block_->begin[c] * kWidth,
@@ -197,7 +240,7 @@ class ExactStrip {
         std::array<std::uint32_t, kAtOnce * kWidth> next;
         std::uint32_t begin = 0;
         for (std::size_t at = 0; at < next.size(); ++at) {
-            if (!spread_[at % kWidth]) cells.key[at] = -1;  // no key is
+            if (cells.size[at] == 0) cells.key[at] = -1;  // no key is
             members_begin_[at] = next[at] = begin;
             begin += static_cast<std::uint32_t>(cells.size[at]) + 1;
         }
@@ -218,12 +261,36 @@ class ExactStrip {
     }
 
     // The value of a rank, 1 for the smallest, of those that were gathered for a cell.
-    double value_of(std::size_t at, std::size_t rank) {
-        const auto first = members_.begin() + members_begin_[at];
-        const auto last = members_.begin() + members_begin_[at + 1] - 1;
-        const auto nth = first + static_cast<std::ptrdiff_t>(rank - 1);
-        std::nth_element(first, nth, last);
-        return *nth;
+    double value_of(std::size_t at, int rank) {
+        double* first = members_.data() + members_begin_[at];
+        double* last = members_.data() + members_begin_[at + 1] - 1;
+        std::nth_element(first, first + (rank - 1), last);
+        return first[rank - 1];
+    }
+
+    // Column j, where many values are in the cells, most of them equal: finds its edges in another
+    // way, and leaves no members to be gathered.
+    void look_at_crowd(Kernels::KeyCells& cells, int width, const std::int16_t* ranks,
+                       std::size_t j, double* edges) {
+        members_.resize(size());
+        double* first = members_.data();
+        double* last = first;
+        int gathered = -1;
+        for (std::size_t at = j; at < kAtOnce * kWidth; at += kWidth) {
+            const int key = cells.key[at];
+            if (key != gathered) {
+                last = first;
+                for (std::size_t i = j; i < size() * kWidth; i += kWidth) {
+                    *last = rows_[i];
+                    last += (keys_[i] & -width) == key ? 1 : 0;
+                }
+                gathered = key;
+            }
+            double* nth = first + (ranks[at] - cells.below[at] - 1);
+            if (!std::equal(first + 1, last, first)) std::nth_element(first, nth, last);
+            edges[at] = *nth;
+            cells.size[at] = 0;
+        }
     }
 };
 

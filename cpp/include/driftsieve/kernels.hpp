@@ -105,8 +105,8 @@ struct Kernels {
     };
     void (*copy_rows)(const Rows& rows, const double* shifts, double* out, StripSums& sums,
                       StripRange& range);
-    // The key of a value, 0 to kTopKey, never falls as the value grows: (value - low) * per_key
-    // without its fraction.
+    // The key of a value never falls as the value grows: (value - low) * per_key without its
+    // fraction, held within 0 and kTopKey.
     static constexpr std::int16_t kTopKey = 0x7fff;
     struct KeyRule {
         double low[kStrip];
