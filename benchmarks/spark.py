@@ -1,6 +1,6 @@
 """Spark: ours, approxQuantile with counts, and spark.ml's selector: ``python -m benchmarks.spark``.
 
-Times are those of the driver, the JVM and the Python workers together.
+Processor times are those of the driver, the JVM and the Python workers together.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import sys
 import time
 import urllib.request
@@ -120,51 +121,65 @@ def timed(work: Callable[[], Any]) -> Cost:
     return total() - begin
 
 
+def drain(batches: Iterator[Any]) -> Iterator[Any]:
+    for _ in batches:
+        yield from ()
+
+
+def transfer(df: Any, roles: Roles) -> None:
+    """What ``screen`` has Spark do before any row is counted."""
+    with roles.batches(df):
+        roles.select(df).mapInArrow(drain, "n bigint").collect()
+
+
 def dense(quick: bool) -> Work:
     from pyspark.ml.feature import VectorAssembler
 
-    n, p = (2000, 6) if quick else (400_000, 100)
-    df = dense_frame(session(1), n, p)
+    n, p = (2000, 6) if quick else (800_000, 100)
+    spark = session(1)
+    df = dense_frame(spark, n, p)
     features = df.columns[1:]
-    vectors = in_memory(
-        VectorAssembler(inputCols=features, outputCol="v")
-        .transform(df["y", *features])
-        .select("y", "v")
-    )
+    assembler = VectorAssembler(inputCols=features, outputCol="v")
+    fewer = dense_frame(spark, n // 4, p)  # the selector takes long
+    vectors = in_memory(assembler.transform(fewer).select("y", "v"))
+    fewer.unpersist(blocking=True)
     ours = partial(screen, df, target="y", epsilon=EPSILON)
     by_vector = partial(screen, vectors, target="y", features="v", epsilon=EPSILON)
-    works: dict[str, Callable[[], Any]] = {
-        "mutual_info": ours,
-        "approxQuantile + counts": lambda: approx_quantile_and_counts(df, features),
-        "mutual_info of vectors": by_vector,
-        "fisher of vectors": partial(by_vector, score="fisher"),
-        "UnivariateFeatureSelector": lambda: selector(vectors),
+    works: dict[str, tuple[Callable[[], Any], int]] = {
+        "mutual_info": (ours, n),
+        "approxQuantile + counts": (lambda: approx_quantile_and_counts(df, features), n),
+        "rows to the workers": (lambda: transfer(df, Roles.of(df, "y", features)), n),
+        "mutual_info of vectors": (by_vector, n // 4),
+        "fisher of vectors": (partial(by_vector, score="fisher"), n // 4),
+        "UnivariateFeatureSelector": (lambda: selector(vectors), n // 4),
     }
-    tasks = {name: Task(partial(timed, work), n * p) for name, work in works.items()}
+    tasks = {name: Task(partial(timed, work), rows * p) for name, (work, rows) in works.items()}
     goals = (
         Goal("mutual_info", "approxQuantile + counts", at_least=20),
+        Goal("rows to the workers", "mutual_info"),
         Goal("mutual_info of vectors", "approxQuantile + counts"),
         Goal("fisher of vectors", "UnivariateFeatureSelector"),
     )
-    return Work("Spark, dense", tasks, goals, facts=lambda: shuffled("Spark, dense", ours, p))
+
+    def facts() -> list[Row]:
+        few = dense_frame(spark, 100, p)
+        calls = (timed(lambda: screen(few, target="y", epsilon=EPSILON)).wall for _ in range(5))
+        alone = Row("Spark, dense: a call on 100 rows", statistics.median(calls), "s")
+        return [alone, *shuffled("Spark, dense", ours, p)]
+
+    return Work("Spark, dense", tasks, goals, facts=facts)
 
 
 def sparse(quick: bool) -> Work:
-    n, p = (200, 1000) if quick else (160_000, 1_000_000)
-    df = sparse_frame(session(1), n, p)
+    n, p = (200, 1000) if quick else (80_000, 500_000)
+    spark = session(1)
+    spark.catalog.clearCache()
+    df = sparse_frame(spark, n, p)
     ours = partial(screen, df, target="y", features="v", epsilon=EPSILON)
     roles = Roles.of(df, "y", "v")
-
-    def drain(batches: Iterator[Any]) -> Iterator[Any]:
-        for _ in batches:
-            yield from ()
-
-    def transfer() -> None:
-        roles.select(df).mapInArrow(drain, "n bigint").collect()
-
     tasks = {
         "mutual_info": Task(lambda: timed(ours), n * NON_ZEROS),
-        "rows to the workers": Task(lambda: timed(transfer), n * NON_ZEROS),
+        "rows to the workers": Task(lambda: timed(lambda: transfer(df, roles)), n * NON_ZEROS),
     }
     goals = (Goal("rows to the workers", "mutual_info"),)
     facts = partial(shuffled, "Spark, sparse", ours, p)

@@ -14,7 +14,7 @@ import driftsieve as ds
 from driftsieve.distributed.plan import Plan
 from driftsieve.distributed.spark import screen
 from driftsieve.distributed.spark_blocks import pieces
-from driftsieve.distributed.spark_rows import Roles
+from driftsieve.distributed.spark_rows import BATCH_ROWS, Roles
 from driftsieve.scores import SCORES
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
@@ -75,6 +75,30 @@ def test_vectors_are_screened_by_index(spark: Any, kinds: str) -> None:
         found = table(screen(df, target="y", features="v", block_size=block_size, **options))
         assert found["feature"] == list(range(8))
         assert_scores(found, data, **options)
+
+
+def test_batches_have_another_size_within_a_job_alone(spark: Any) -> None:
+    df = spark.range(6000, numPartitions=1).selectExpr("id % 2 AS y", *(["id"] * 64))
+    df = df.toDF("y", *(f"x{j}" for j in range(64)))
+    roles = Roles.of(df, "y", None)
+
+    def sizes(batches: Any) -> Any:
+        import pyarrow as pa
+
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"n": [batch.num_rows]})
+
+    def seen() -> list[int]:
+        return roles.select(df).mapInArrow(sizes, "n bigint").toArrow()["n"].to_pylist()
+
+    with roles.batches(df):
+        assert seen() == [4096, 1904]  # 2¹⁸ values
+        spark.conf.set(BATCH_ROWS, 5000)
+        try:
+            assert seen() == [5000, 1000]  # what the session says goes first
+        finally:
+            spark.conf.unset(BATCH_ROWS)
+    assert seen() == [6000]
 
 
 def test_millions_of_features_are_never_one_merged_bank(

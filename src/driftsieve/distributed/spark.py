@@ -86,9 +86,10 @@ def screen(
     roles = Roles.of(df, target, features, sample_weight, time, order)
     check_order(roles, plan)
     parts = pieces(df, roles, plan)
-    if as_bank:
-        return merged_bank(parts, plan)
-    table = collected(scores(parts, plan))
+    with roles.batches(df):
+        if as_bank:
+            return merged_bank(parts, plan)
+        table = collected(scores(parts, plan))
     if not table.num_rows:
         plan.scores(plan.bank())  # no rows: raises what the core says of that
     return ranking(df.sparkSession, table, roles, plan)

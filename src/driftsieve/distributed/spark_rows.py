@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 VECTOR = ("type", "size", "indices", "values")
 """The fields of a vector of pyspark.ml.linalg, as its VectorUDT stores them."""
+
+BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+BATCH_VALUES = 1 << 18
+"""Values that Spark hands over at a time: few enough to stay in a processor's cache on the way."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,24 @@ class Roles:
         if self.time is not None:
             picked.append(_plain(df, self.time, column(self.time)).alias("t"))
         return df.select(*picked)
+
+    @contextmanager
+    def batches(self, df: DataFrame) -> Iterator[None]:
+        """Jobs that this thread starts within hand rows over in batches of a size that suits them.
+
+        Where the session sets a size of its own, Spark uses that one. How wide vectors are is not
+        known before they are read: their batches stay as they are.
+        """
+        context = getattr(df.sparkSession, "sparkContext", None)  # Spark Connect has none
+        if self.features is None or context is None:
+            yield
+            return
+        before = context.getLocalProperty(BATCH_ROWS)
+        context.setLocalProperty(BATCH_ROWS, str(max(64, BATCH_VALUES // len(self.features))))
+        try:
+            yield
+        finally:
+            context.setLocalProperty(BATCH_ROWS, before)
 
     def batch(self, record: pa.RecordBatch, missing: Missing) -> Batch:
         """The rows of a record batch of ``select``."""

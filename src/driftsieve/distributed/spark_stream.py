@@ -91,7 +91,8 @@ def screen_stream(
             from pyspark.sql.functions import lit
 
             batch, mine = batch.withColumn(TICK, lit(float(number))), replace(roles, time=TICK)
-        state.fold(pieces(batch, mine, plan), number)
+        with mine.batches(batch):
+            state.fold(pieces(batch, mine, plan), number)
         if state.latest is not None:
             table = collected(scores(state.read(state.latest.slot), plan, early=True))
             if table.num_rows:
