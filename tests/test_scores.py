@@ -6,10 +6,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy import stats
+from scipy import sparse, stats
 from sklearn.feature_selection import f_classif
 from sklearn.metrics import mutual_info_score
 
+import driftsieve as ds
 from driftsieve import offline, scores
 from driftsieve.scores import SCORES, blocks
 from driftsieve.snapshot import Snapshot
@@ -353,3 +354,24 @@ def test_rank_is_not_decided_by_rounding():
     assert list(scores.rank(score, larger_is_better=True)) == [1, 4, 5, 2, 3]
     assert list(scores.rank(score, larger_is_better=False)) == [4, 1, 2, 5, 3]
     assert list(scores.rank(np.array([0.0, 5e-324, 1.7e308, np.inf]), True)) == [4, 3, 2, 1]
+
+
+@pytest.mark.parametrize("missing", ["error", "ignore"])
+@pytest.mark.parametrize("half_life", [None, 30.0])
+def test_features_never_seen_score_as_if_each_were_looked_at(missing, half_life):
+    rng = np.random.default_rng(3)
+    X = sparse.random_array((60, 500), density=0.004, format="csr", rng=rng)
+    X.data[0] = np.nan if missing == "ignore" else 2.0
+    bank = ds.Bank(missing=missing, half_life=half_life).update(X, rng.integers(0, 3, 60))
+    snap = bank.freeze()
+    assert snap.seen is not None
+    np.testing.assert_array_equal(snap.seen, np.bincount(X.indices, minlength=500) > 0)
+    assert 2 * snap.seen.sum() < 500
+    for score in ds.scores.SCORES.values():
+        for function in filter(None, (score.function, score.pvalues)):
+            np.testing.assert_array_equal(function(snap), function(replace(snap, seen=None)))
+
+
+def test_no_feature_seen_at_all():
+    snap = ds.Bank().update(sparse.csr_array((4, 9)), [0, 1, 0, 1]).freeze()
+    np.testing.assert_array_equal(ds.scores.mutual_info(snap), np.zeros(9))

@@ -126,6 +126,14 @@ FrozenArrays freeze(SharedBank& shared, std::size_t begin, std::size_t n_feature
     return arrays;
 }
 
+// For each feature 1, or 0 where every row was 0 so far; None where all may have been seen.
+std::optional<nb::bytes> seen(SharedBank& shared, std::size_t begin, std::size_t n_features) {
+    if (!shared.peek().is_sparse()) return {};
+    const std::vector<char> flags =
+        shared.use([&](const Bank& bank) { return bank.seen(begin, n_features); });
+    return nb::bytes(flags.data(), flags.size());
+}
+
 std::vector<std::tuple<double, double, std::uint64_t>> totals(SharedBank& shared) {
     std::vector<std::tuple<double, double, std::uint64_t>> result;
     for (const ClassTotal& total : shared.use([](const Bank& bank) { return bank.totals(); }))
@@ -220,6 +228,7 @@ void register_bank(nb::module_& m) {
              nb::arg("start"), nb::arg("n_threads"));
     bank.def("freeze", &freeze, nb::arg("begin"), nb::arg("n_features"), nb::arg("n_bins"),
              nb::arg("class_place").noconvert(), nb::arg("n_threads"));
+    bank.def("seen", &seen, nb::arg("begin"), nb::arg("n_features"));
     bank.def("cut", &cut, nb::arg("begin"), nb::arg("count"));
     bank.def("totals", &totals);
     bank.def("to_bytes", &to_bytes);

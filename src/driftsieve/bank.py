@@ -366,6 +366,7 @@ class Bank:
         weight, mean, centred_mean, var, bin_weights, edges, rank_error = self._core.freeze(
             begin, p, n_bins, place, self._threads
         )
+        seen = self._core.seen(begin, p)
         return Snapshot(
             classes=classes,
             class_weight=class_weight,
@@ -383,6 +384,7 @@ class Bank:
             edges=edges,
             rank_error=rank_error,
             centred_mean=centred_mean,
+            seen=None if seen is None else np.frombuffer(seen, dtype=np.bool_),
         )
 
     def cut(self, features: slice) -> Bank:

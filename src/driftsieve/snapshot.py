@@ -59,6 +59,9 @@ class Snapshot:
     centred_mean: Floats | None = None
     """(C, p) mean less a value that the classes of a feature share. Where a column has a large
     offset, this keeps the digits by which class means differ, and the scores use it."""
+    seen: NDArray[np.bool_] | None = None
+    """(p,) False for a feature of a sparse bank that was 0 in every row. All of those are alike, so
+    that scores need to look at one of them only. None: nothing is known of that."""
 
     def __post_init__(self) -> None:
         n_classes, p = len(self.classes), self.n_features
@@ -70,6 +73,7 @@ class Snapshot:
             "centred_mean": (n_classes, p),
             "var": (n_classes, p),
             "rank_error": (p,),
+            "seen": (p,),
         }
         if self.edges is not None:
             n_bins = self.edges.shape[1] + 1
@@ -105,22 +109,33 @@ class Snapshot:
     def columns(self, start: int, stop: int) -> Snapshot:
         """The block of columns start to stop - 1, sharing memory."""
         start, stop, _ = slice(start, stop).indices(self.n_features)
+        block = self.pick(slice(start, stop))
+        names = None if self.feature_names is None else self.feature_names[start:stop]
+        return replace(block, first_feature=self.first_feature + start, feature_names=names)
 
-        def cut(array: Floats | None) -> Floats | None:
-            return None if array is None else array[start:stop]
+    def pick(self, columns: slice | NDArray[np.intp]) -> Snapshot:
+        """These columns, without their names and numbers."""
 
+        def by_class(array: Floats | None) -> Floats | None:
+            return None if array is None else array[:, columns]
+
+        def by_feature(array: Any) -> Any:
+            return None if array is None else array[columns]
+
+        weight = self.weight[:, columns]
         return replace(
             self,
-            n_features=max(0, stop - start),
-            feature_names=None if self.feature_names is None else self.feature_names[start:stop],
-            first_feature=self.first_feature + start,
-            weight=self.weight[:, start:stop],
-            mean=None if self.mean is None else self.mean[:, start:stop],
-            var=None if self.var is None else self.var[:, start:stop],
-            bin_weights=cut(self.bin_weights),
-            edges=cut(self.edges),
-            rank_error=cut(self.rank_error),
-            centred_mean=None if self.centred_mean is None else self.centred_mean[:, start:stop],
+            n_features=weight.shape[1],
+            feature_names=None,
+            first_feature=0,
+            weight=weight,
+            mean=by_class(self.mean),
+            var=by_class(self.var),
+            bin_weights=by_feature(self.bin_weights),
+            edges=by_feature(self.edges),
+            rank_error=by_feature(self.rank_error),
+            centred_mean=by_class(self.centred_mean),
+            seen=by_feature(self.seen),
         )
 
     @classmethod
@@ -167,4 +182,5 @@ class Snapshot:
             edges=join("edges", 0),
             rank_error=join("rank_error", 0),
             centred_mean=join("centred_mean", 1),
+            seen=join("seen", 0),
         )

@@ -200,6 +200,14 @@ class Bank {
         });
     }
 
+    // For each of these features of a sparse bank whether any row of it was not 0.
+    std::vector<char> seen(std::size_t begin, std::size_t count) const {
+        const auto& sparse = std::get<SparseStore>(store_);
+        std::vector<char> flags(count);
+        for (std::size_t j = 0; j < count; ++j) flags[j] = sparse.seen(begin + j);
+        return flags;
+    }
+
     std::size_t nbytes() const {
         return sizeof(Bank) +
                std::visit(

@@ -34,6 +34,7 @@ class SparseStore {
 
     std::size_t n_features() const { return records_.n_columns(); }
     void grow(std::size_t n_features) { records_.grow(n_features); }
+    bool seen(std::size_t column) const { return records_.seen(column); }
 
     // One row: `count` values and their columns, after which there are `more` columns of rows to
     // come. Runs without branches but for rare events, and asks for the records it will need next:

@@ -35,16 +35,32 @@ def per_feature(needs: Needs) -> Callable[[ScoreFunction], ScoreFunction]:
                     "Scoring needs rows of at least 2 classes with positive weight, "
                     f"but the data contains {found}"
                 )
-            step = max(1, _BLOCK_CELLS // (snap.n_classes * (snap.n_bins or 1)))
-            out = np.empty(snap.n_features)
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-                for start in range(0, snap.n_features, step):
-                    out[start : start + step] = kernel(snap.columns(start, start + step))
-            return out
+                return _once_if_unseen(kernel, snap)
 
         return score
 
     return decorate
+
+
+def _once_if_unseen(kernel: ScoreFunction, snap: Snapshot) -> Floats:
+    """Features that were 0 in every row are all alike: where most are, one of them is enough."""
+    if snap.seen is None or 2 * np.count_nonzero(snap.seen) >= snap.n_features:
+        return _in_blocks(kernel, snap)
+    seen = np.flatnonzero(snap.seen)
+    out = np.full(
+        snap.n_features, _in_blocks(kernel, snap.pick(np.argmin(snap.seen, keepdims=True)))
+    )
+    out[seen] = _in_blocks(kernel, snap.pick(seen))
+    return out
+
+
+def _in_blocks(kernel: ScoreFunction, snap: Snapshot) -> Floats:
+    step = max(1, _BLOCK_CELLS // (snap.n_classes * (snap.n_bins or 1)))
+    out = np.empty(snap.n_features)
+    for start in range(0, snap.n_features, step):
+        out[start : start + step] = kernel(snap.columns(start, start + step))
+    return out
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
