@@ -15,6 +15,7 @@
 #include "arrays.hpp"
 #include "dict_entries.hpp"
 #include "driftsieve/fading.hpp"
+#include "driftsieve/fresh_pages.hpp"
 #include "driftsieve/large_room.hpp"
 #include "key_order.hpp"
 
@@ -90,7 +91,10 @@ class RowCollector {
         const std::size_t extra = data_.size();
         // All the room at once: what is not reached takes no memory.
         if (dense_.size() < begin + width_) dense_.resize(most_rows_ * width_);
-        reached_ = std::max(reached_, begin + width_);
+        if (reached_ < begin + width_) {
+            reached_ = begin + width_;
+            pages_.get(dense_, reached_);
+        }
         Answer answer = kUnknown;
         try {
             answer = take(x.ptr(), dense_.data() + begin);
@@ -148,6 +152,7 @@ class RowCollector {
     std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
     LargeRoom<double> dense_;  // used again and again
     std::size_t reached_ = 0;  // so many of it have been written to, now or earlier
+    FreshPages pages_;
     std::vector<double> data_;
     std::vector<std::int64_t> indices_;
     std::vector<std::int64_t> indptr_{0};

@@ -11,6 +11,13 @@
 
 namespace driftsieve {
 
+inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
+
+// What room of that many bytes takes: a part of a large page is none.
+constexpr std::size_t whole_pages(std::size_t size) {
+    return size < kLargePage ? size : (size + kLargePage - 1) / kLargePage * kLargePage;
+}
+
 // Room for a block of rows: begins with a cache line, and where it is large the system is asked for
 // large pages, since the rows are read column by column, each from another page. It is not filled
 // with zeros: what is never written to takes no memory.
@@ -22,7 +29,7 @@ struct LargePages {
     LargePages(const LargePages<U>&) {}
 
     T* allocate(std::size_t n) {
-        const std::size_t size = n * sizeof(T);
+        const std::size_t size = whole_pages(n * sizeof(T));
         void* room = ::operator new(size, alignment(size));
 #ifdef __linux__
         if (size >= kLargePage) madvise(room, size, MADV_HUGEPAGE);  // no harm where it is refused
@@ -44,7 +51,6 @@ struct LargePages {
     }
 
   private:
-    static constexpr std::size_t kLargePage = std::size_t{1} << 21;
     static constexpr std::size_t kCacheLine = 64;
 
     static std::align_val_t alignment(std::size_t size) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "driftsieve/fading.hpp"
+#include "driftsieve/fresh_pages.hpp"
 #include "driftsieve/large_room.hpp"
 #include "driftsieve/rows.hpp"
 
@@ -38,7 +39,10 @@ class OpenRows {
         if (n_values > values_.capacity())
             values_.reserve(std::clamp(std::max(2 * values_.capacity(), kFirstRoom), n_values,
                                        most * rows.n_cols));
-        reached_ = std::max(reached_, n_values);
+        if (n_values > reached_) {
+            reached_ = n_values;
+            pages_.get(values_, n_values);
+        }
         for (std::size_t i = 0; i < rows.n_rows; ++i) {
             if (rows.col_stride == 1) {
                 values_.insert(values_.end(), rows.row(i), rows.row(i) + rows.n_cols);
@@ -112,6 +116,7 @@ class OpenRows {
 
     LargeRoom<double> values_;
     std::size_t reached_ = 0;  // so many of them have been written to, now or earlier
+    FreshPages pages_;
     std::vector<std::uint32_t> classes_;
     std::vector<double> weights_;  // empty: all 1
     std::vector<double> times_;    // empty where nothing fades
