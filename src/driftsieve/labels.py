@@ -31,16 +31,16 @@ class Labels:
                 f"Labels have been {self.kind} so far, got {kind}: convert y to {self.kind}."
             )
         if len(y) < 32:  # a few rows: no need to sort them
-            found, inverse = y.tolist(), None
+            found, inverse, first = y.tolist(), None, None
         elif self._are_numbers and y.min() >= 0 and y.max() < len(self):
             return y.astype(np.uint32), self
         else:
-            unique, inverse = np.unique(y, return_inverse=True)
+            unique, first, inverse = np.unique(y, return_index=True, return_inverse=True)
             found = unique.tolist()
         grown = self
         if not all(value in self._number for value in found):
             # In the order of the rows, not sorted: where batches were cut must not show.
-            rows = found if inverse is None else [found[i] for i in _by_first(inverse)]
+            rows = found if first is None else [found[i] for i in np.argsort(first)]
             new = [value for value in dict.fromkeys(rows) if value not in self._number]
             grown = Labels(self.values + new, kind)
             grown._check(new)
@@ -75,11 +75,6 @@ class Labels:
         place = np.empty(len(order), dtype=np.uint32)
         place[order] = np.arange(len(order), dtype=np.uint32)
         return labels[order], place
-
-
-def _by_first(numbers: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The numbers 0, 1, … that occur, in the order in which they first do."""
-    return np.argsort(np.unique(numbers, return_index=True)[1])
 
 
 def integers(labels: list[int]) -> NDArray[Any]:
