@@ -1,5 +1,5 @@
 // Finding the k-th smallest of many columns at once, row after row, as the rows lie in memory: a
-// register holds one row of several columns. See ExactStrip. Compiled once per instruction set, as
+// register holds one row of several columns. See EdgeFinder. Compiled once per instruction set, as
 // kernels.cpp; columns have nothing to do with each other, so every copy computes the same bits.
 
 #include "order_kernels.hpp"

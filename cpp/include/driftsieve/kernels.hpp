@@ -95,7 +95,7 @@ struct Kernels {
                            const std::uint32_t* order, const double* weights, std::size_t n,
                            std::size_t width, const double* shift, double* sum, double* squares);
 
-    // All below: kStrip columns side by side, row after row; see ExactStrip.
+    // All below: kStrip columns side by side, row after row; see EdgeFinder.
     //
     // Copies rows, sums them up less shifts[j], and widens the range to what was met. Weights are
     // not looked at.
