@@ -80,7 +80,7 @@ class CellBlock {
     }
 
   private:
-    static constexpr std::size_t kFewTaken = 8;
+    static constexpr std::size_t kFewTaken = 16;
 
     const CellMap* map_ = nullptr;
     Room<std::uint16_t> index_;  // cell of each value

@@ -7,8 +7,9 @@
 namespace driftsieve {
 
 // The inner loops that wide registers speed up. They are compiled once per instruction set from one
-// source (cpp/src/kernels.cpp) and picked when the library is first used; DRIFTSIEVE_SIMD=baseline,
-// avx2 or avx512 picks one for testing. All of them compute the same bits.
+// source (cpp/src/*kernels.cpp) and picked when the library is first used;
+// DRIFTSIEVE_SIMD=baseline, avx2 or avx512 picks one for testing. All of them compute the same
+// bits.
 struct Kernels {
     const char* name;
 
