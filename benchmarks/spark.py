@@ -42,7 +42,7 @@ def session(cores: int) -> Any:
     if active is not None and active.sparkContext.master != f"local[{cores}]":
         active.stop()
     settings = {
-        "spark.driver.memory": "4g",
+        "spark.driver.memory": "6g",
         "spark.sql.shuffle.partitions": PARTITIONS,
         "spark.ui.port": 0,
         "spark.ui.showConsoleProgress": False,
@@ -135,12 +135,12 @@ def transfer(df: Any, roles: Roles) -> None:
 def dense(quick: bool) -> Work:
     from pyspark.ml.feature import VectorAssembler
 
-    n, p = (2000, 6) if quick else (800_000, 100)
+    n, some, p = (2000, 500, 6) if quick else (1_600_000, 200_000, 100)
     spark = session(1)
     df = dense_frame(spark, n, p)
     features = df.columns[1:]
     assembler = VectorAssembler(inputCols=features, outputCol="v")
-    fewer = dense_frame(spark, n // 4, p)  # the selector takes long
+    fewer = dense_frame(spark, some, p)  # the selector takes long
     vectors = in_memory(assembler.transform(fewer).select("y", "v"))
     fewer.unpersist(blocking=True)
     ours = partial(screen, df, target="y", epsilon=EPSILON)
@@ -149,9 +149,9 @@ def dense(quick: bool) -> Work:
         "mutual_info": (ours, n),
         "approxQuantile + counts": (lambda: approx_quantile_and_counts(df, features), n),
         "rows to the workers": (lambda: transfer(df, Roles.of(df, "y", features)), n),
-        "mutual_info of vectors": (by_vector, n // 4),
-        "fisher of vectors": (partial(by_vector, score="fisher"), n // 4),
-        "UnivariateFeatureSelector": (lambda: selector(vectors), n // 4),
+        "mutual_info of vectors": (by_vector, some),
+        "fisher of vectors": (partial(by_vector, score="fisher"), some),
+        "UnivariateFeatureSelector": (lambda: selector(vectors), some),
     }
     tasks = {name: Task(partial(timed, work), rows * p) for name, (work, rows) in works.items()}
     goals = (
@@ -229,7 +229,7 @@ GROUPS = {"dense": dense, "sparse": sparse, "workers": workers, "share": share.w
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="medians are over this many")
+    parser.add_argument("--rounds", type=int, default=3, help="medians are over this many")
     parser.add_argument("--quick", action="store_true", help="tiny data: shows that all of it runs")
     parser.add_argument("--cpu-time", action="store_true", help="processor time, not for workers")
     parser.add_argument("--only", nargs="+", choices=GROUPS, default=list(GROUPS), help="groups")
