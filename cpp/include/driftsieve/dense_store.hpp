@@ -266,20 +266,21 @@ class DenseStore {
             block.add_to(ledger_);
             blocks.push_back({std::move(block), factor, ledger_.totals});
         }
+        // the first tile or strip is cut short so that the others begin where a cache line does
+        const std::size_t lead = before_cache_line(matrix);
         if (!config_.quantiles && !config_.ignore_missing) {
             // as much of a row as there is, one tile after another: the machine reads ahead
-            const std::size_t tiles = std::max<std::size_t>(1, (n_features() + kTile - 1) / kTile);
+            const std::size_t n = n_features() + lead;
+            const std::size_t tiles = std::max<std::size_t>(1, (n + kTile - 1) / kTile);
             const std::size_t chunk = (tiles + n_threads - 1) / n_threads * kTile;
-            parallel_chunks(n_features(), chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
+            parallel_chunks(n, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
                 for (std::size_t i = 0; i < blocks.size(); ++i)
                     for (std::size_t j = lo; j < hi; j += kTile)
-                        add_moments(matrix.rows(i * block_rows, block_rows), blocks[i], j,
-                                    std::min(hi, j + kTile));
+                        add_moments(matrix.rows(i * block_rows, block_rows), blocks[i],
+                                    std::max(j, lead) - lead, std::min(hi, j + kTile) - lead);
             });
             return;
         }
-        // the first strip is cut short so that the others begin where a cache line does
-        const std::size_t lead = before_cache_line(matrix);
         parallel_chunks(n_features() + lead, kChunk, n_threads,
                         [&](std::size_t lo, std::size_t hi) {
                             Scratch scratch;
