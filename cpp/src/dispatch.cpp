@@ -24,10 +24,9 @@ const Kernels* kernels_named(std::string_view name) {
     // what x86-64-v3 and x86-64-v4 stand for, as far as these loops use it
     const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                           __builtin_cpu_supports("bmi2");
-    const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") &&
-                            __builtin_cpu_supports("avx512bw") &&
-                            __builtin_cpu_supports("avx512dq") &&
-                            __builtin_cpu_supports("avx512vl");
+    const bool has_avx512 =
+        has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     if (has_avx2 && name == avx2::kernels.name) return &avx2::kernels;
     if (has_avx512 && name == avx512::kernels.name) return &avx512::kernels;
 #endif
