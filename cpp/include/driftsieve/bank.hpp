@@ -11,27 +11,13 @@
 #include <variant>
 #include <vector>
 
-#include "driftsieve/bin_cutter.hpp"
 #include "driftsieve/dense_store.hpp"
+#include "driftsieve/snapshot_writer.hpp"
 #include "driftsieve/sparse_store.hpp"
 
 namespace driftsieve {
 
 enum class Clock : std::uint8_t { sample, batch, time };
-
-// Where freeze writes, feature after feature. Null pointers are left out.
-struct SnapshotArrays {
-    std::span<const std::uint32_t> class_place;  // where class c stands
-    std::size_t n_bins = 0;
-    std::size_t n_features = 0;
-    double* weight = nullptr;        // C x p
-    double* mean = nullptr;          // C x p
-    double* centred_mean = nullptr;  // C x p, less a value that the classes share
-    double* variance = nullptr;      // C x p
-    double* bins = nullptr;          // p x K x C
-    double* edges = nullptr;         // p x (K - 1)
-    double* rank_error = nullptr;    // p
-};
 
 // The state of all features: fed by batches, merged with others, read by freeze. Knows nothing of
 // labels, names or scores. Input has been validated.
@@ -186,9 +172,9 @@ class Bank {
                 : std::clamp<std::size_t>(out.n_features / (4 * std::max(n_threads, 1u)) / 16 * 16,
                                           64, 1024);
         parallel_chunks(out.n_features, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
-            BinCutter cutter;
+            SnapshotWriter writer(out, unit);
             const auto visit = [&](std::size_t j, const Column& column) {
-                write(column, j - begin, unit, cutter, out);
+                writer.write(column, j - begin);
             };
             if (dense != nullptr)
                 dense->read(begin + lo, begin + hi, now, open, out.bins == nullptr ? 0 : out.n_bins,
@@ -196,7 +182,7 @@ class Bank {
             if (sparse != nullptr)
                 sparse->read(
                     begin + lo, begin + hi, now, log, visit,
-                    [&](std::size_t j, std::size_t i) { copy(i - begin, j - begin, out); });
+                    [&](std::size_t j, std::size_t i) { writer.copy(i - begin, j - begin); });
         });
     }
 
@@ -379,48 +365,6 @@ class Bank {
         DenseStore dense(config_, 0);
         dense.adopt(std::move(features), now);
         store_ = std::move(dense);
-    }
-
-    // Feature j of a snapshot is as feature i.
-    void copy(std::size_t i, std::size_t j, const SnapshotArrays& out) const {
-        for (std::size_t c = 0; c < n_classes_; ++c)
-            for (double* of_class : {out.weight, out.mean, out.centred_mean, out.variance})
-                if (of_class != nullptr)
-                    of_class[c * out.n_features + j] = of_class[c * out.n_features + i];
-        if (out.bins == nullptr) return;
-        const std::size_t n_edges = out.n_bins - 1;
-        const std::size_t n_cells = out.n_bins * n_classes_;
-        std::copy_n(out.edges + i * n_edges, n_edges, out.edges + j * n_edges);
-        std::copy_n(out.bins + i * n_cells, n_cells, out.bins + j * n_cells);
-        out.rank_error[j] = out.rank_error[i];
-    }
-
-    // The mean of the heaviest class; 0 where the distance from it could overflow.
-    static double centre_of(std::span<const Moments> classes) {
-        const auto heaviest = std::max_element(
-            classes.begin(), classes.end(),
-            [](const Moments& a, const Moments& b) { return a.weight < b.weight; });
-        return heaviest != classes.end() && std::abs(heaviest->mean) < 1e150 ? heaviest->mean : 0.0;
-    }
-
-    void write(const Column& column, std::size_t i, double unit, BinCutter& cutter,
-               const SnapshotArrays& out) const {
-        const double centre = centre_of(column.moments);
-        for (std::size_t c = 0; c < n_classes_; ++c) {
-            const Moments& moments = column.moments[c];
-            const std::size_t at = out.class_place[c] * out.n_features + i;
-            if (out.weight != nullptr)
-                out.weight[at] = (config_.moments ? moments.weight : column.weight(c)) * unit;
-            if (out.mean != nullptr) out.mean[at] = moments.mean + moments.mean_rest;
-            if (out.centred_mean != nullptr)
-                out.centred_mean[at] = (moments.mean - centre) + moments.mean_rest;
-            if (out.variance != nullptr)
-                out.variance[at] = moments.weight > 0.0 ? moments.m2 / moments.weight : 0.0;
-        }
-        if (out.bins == nullptr) return;
-        out.rank_error[i] = unit * cutter.cut(column, {out.class_place, out.n_bins, unit,
-                                                       out.edges + i * (out.n_bins - 1),
-                                                       out.bins + i * out.n_bins * n_classes_});
     }
 };
 
