@@ -60,4 +60,10 @@ struct LargePages {
 template <class T>
 using LargeRoom = std::vector<T, LargePages<T>>;
 
+// What the items there are take; room that is not reached takes nothing.
+template <class T>
+std::size_t bytes_in(const LargeRoom<T>& room) {
+    return whole_pages(room.size() * sizeof(T));
+}
+
 }  // namespace driftsieve

@@ -176,7 +176,7 @@ class SparseRecords {
     };
 
     std::size_t nbytes() const {
-        return entries_.size() * sizeof(std::uint64_t) + records_.size() * sizeof(Unit) +
+        return entries_.size() * sizeof(std::uint64_t) + bytes_in(records_) +
                n_slots() * (sizeof(std::size_t) + sizeof(std::uint32_t) + sizeof(std::int64_t));
     }
 

@@ -184,7 +184,7 @@ class SparseStore {
     // Without the room that long lists keep: what is not reached takes no memory.
     std::size_t nbytes() const {
         std::size_t bytes = records_.nbytes() + rests_.size() * sizeof(SparseFeature) +
-                            (log_.size() + log_scratch_.size()) * sizeof(LoggedValue);
+                            bytes_in(log_) + bytes_in(log_scratch_);
         for (const SparseFeature& rest : rests_) bytes += rest.nbytes();
         return bytes;
     }
