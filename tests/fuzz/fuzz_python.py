@@ -9,6 +9,8 @@ import gc
 import os
 import resource
 import sys
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from types import FunctionType
 
@@ -18,7 +20,7 @@ from mutations import mutated_header
 from seeds import STATES, inputs
 from targets import TARGETS, laid_open
 
-ROOM = 256 << 20  # bytes that all inputs, of 4 KiB at most, may take together
+ROOM = 256 << 20  # bytes that ten thousand inputs, of 4 KiB at most, may take together
 TEXT = ("csv", "jsonl", "svmlight", "compressed")
 WORDS = rb"""null true -1 0.5 1e999 NaN Infinity 9007199254740993 18446744073709551616 [] {} [[ ""
 \\ud800 \\u0000 \\n "labels": "label_kind": "integers" "booleans" "strings" "feature_names":
@@ -32,6 +34,23 @@ def mutate(data: bytes, max_size: int, seed: int) -> bytes:
     """Half of the time a change of the JSON, else of the bytes."""
     changed = mutated_header(data, seed) if seed % 2 else data
     return atheris.Mutate(data, max_size) if changed == data else changed[:max_size]
+
+
+def limit_room() -> None:
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, resource.RLIM_INFINITY))
+
+
+def within_room(target: Callable[[bytes], None]) -> Callable[[bytes], None]:
+    """The target, its limit renewed now and then: atheris takes some bytes more with each input."""
+    tried = count(1)
+
+    def run(data: bytes) -> None:
+        if next(tried) % 10_000 == 0:
+            limit_room()
+        target(data)
+
+    return run
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -53,17 +72,17 @@ if __name__ == "__main__":
     pa.enable_signal_handlers(False)  # else each csv starts a thread to wait for signals
     for data in inputs(kind):  # so that all that is imported late is there
         TARGETS[kind](data)
-    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, taken + ROOM))
+    limit_room()
     longest = 4096 if kind in STATES else 160 if kind in TEXT else 2048
     limits = [f"-max_len={longest}", "-len_control=100", "-timeout=25", "-rss_limit_mb=700"]
     files = ["-artifact_prefix=build/", f"-dict={words}", str(corpus)]
     command = [sys.argv[0], *limits, *options, *files]
     with_json = kind in STATES or kind == "jsonl"
+    followed = "driftsieve" if kind in STATES else "driftsieve.sources"
     for thing in gc.get_objects():  # the imports of an editable install cannot be instrumented
-        if isinstance(thing, FunctionType) and str(thing.__module__).startswith("driftsieve"):
+        if isinstance(thing, FunctionType) and str(thing.__module__).startswith(followed):
             atheris.instrument_func(thing)
     gc.freeze()  # what was imported stays
-    atheris.Setup(command, TARGETS[kind], custom_mutator=mutate if with_json else None)
+    atheris.Setup(command, within_room(TARGETS[kind]), custom_mutator=mutate if with_json else None)
     ctypes.CDLL(None).__cxa_atexit(leave, None, None)  # the last to come is the first to be called
     atheris.Fuzz()
