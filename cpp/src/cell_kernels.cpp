@@ -110,8 +110,9 @@ std::uint32_t differ(const double* values, double expected) {
     std::uint32_t mask = 0;
 #if defined(__AVX512F__)
     const __m512d e = _mm512_set1_pd(expected);
-    mask = _mm512_cmp_pd_mask(_mm512_loadu_pd(values), e, _CMP_NEQ_UQ);
-    mask |= std::uint32_t{_mm512_cmp_pd_mask(_mm512_loadu_pd(values + 8), e, _CMP_NEQ_UQ)} << 8;
+    const __mmask8 low = _mm512_cmp_pd_mask(_mm512_loadu_pd(values), e, _CMP_NEQ_UQ);
+    const __mmask8 high = _mm512_cmp_pd_mask(_mm512_loadu_pd(values + 8), e, _CMP_NEQ_UQ);
+    mask = _mm512_kunpackb(high, low);  // gcc 12 widens one of 8 bits wrongly where it spills it
 #elif defined(__SSE2__)
     const __m128d e = _mm_set1_pd(expected);
     for (unsigned k = 0; k < 16; k += 2)
