@@ -2,12 +2,13 @@
 
 #include <cstddef>
 #include <new>
-#include <utility>
 #include <vector>
 
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
+
+#include "driftsieve/room.hpp"
 
 namespace driftsieve {
 
@@ -22,7 +23,7 @@ constexpr std::size_t whole_pages(std::size_t size) {
 // large pages, since the rows are read column by column, each from another page. It is not filled
 // with zeros: what is never written to takes no memory.
 template <class T>
-struct LargePages {
+struct LargePages : LeavesUnfilled {
     using value_type = T;
     LargePages() = default;
     template <class U>
@@ -37,14 +38,6 @@ struct LargePages {
         return static_cast<T*>(room);
     }
     void deallocate(T* room, std::size_t n) { ::operator delete(room, alignment(n * sizeof(T))); }
-    template <class U>
-    void construct(U* place) {
-        ::new (static_cast<void*>(place)) U;
-    }
-    template <class U, class... Args>
-    void construct(U* place, Args&&... args) {
-        ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);
-    }
     template <class U>
     bool operator==(const LargePages<U>&) const {
         return true;

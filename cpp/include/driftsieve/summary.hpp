@@ -3,30 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
-namespace driftsieve {
+#include "driftsieve/room.hpp"
 
-// Room that is about to be written need not be filled with zeros first.
-template <class T>
-struct Unfilled : std::allocator<T> {
-    template <class U>
-    struct rebind {
-        using other = Unfilled<U>;
-    };
-    template <class U>
-    void construct(U* place) {
-        ::new (static_cast<void*>(place)) U;
-    }
-    template <class U, class... Args>
-    void construct(U* place, Args&&... args) {
-        ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);
-    }
-};
-template <class T>
-using Room = std::vector<T, Unfilled<T>>;
+namespace driftsieve {
 
 // The quantile summary of one feature: mini-bins sorted by value. The class weights of mini-bin i
 // are mass with values <= value_i that stands in no earlier mini-bin; hidden_i bounds how much mass
