@@ -232,8 +232,16 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         check_rule(self.rule, self.k, self.score)
 
     def _check_columns(self, X: Any) -> None:
-        if not (self.new_features == "grow" and sparse.issparse(X)):
-            validate_data(self, X, skip_check_array=True, reset=False)
+        if self.new_features == "grow" and sparse.issparse(X):
+            return
+        grows = self.new_features == "grow" and isinstance(X, np.ndarray)
+        if grows and X.shape[1] > self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input: new_features='grow' adds columns to "
+                "sparse rows only, so pass X as a scipy sparse matrix."
+            )
+        validate_data(self, X, skip_check_array=True, reset=False)
 
     def merge(self, other: FeatureScreener, start: float | None = None) -> Self:
         """Take in the rows that another screener of the same settings has seen.

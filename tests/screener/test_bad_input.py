@@ -1,0 +1,127 @@
+"""Bad input gets a clear error, and changes nothing."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from screener_rows import EXACT
+from sklearn.exceptions import NotFittedError
+
+import driftsieve as ds
+from driftsieve import FeatureScreener
+
+
+def test_reading_before_any_data():
+    screener = FeatureScreener()
+    for read in ("scores_", "pvalues_", "ranking_", "classes_"):
+        with pytest.raises(NotFittedError):
+            getattr(screener, read)
+    for call in (screener.get_support, screener.get_feature_names_out):
+        with pytest.raises(NotFittedError):
+            call()
+    for output in ("select", "mask"):
+        for call in (screener.transform, screener.inverse_transform):
+            screener.set_params(output=output)
+            with pytest.raises(NotFittedError):
+                call([[1.0, 2.0]])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"score": "anova"}, "score must be one of 't', 'fisher'.* got 'anova'"),
+        ({"rule": "best"}, "rule must be one of 'k_best'.* got 'best'"),
+        ({"output": "zero"}, "output must be one of 'select', 'mask', got 'zero'"),
+        ({"new_features": "yes"}, "new_features must be one of 'error', 'grow', got 'yes'"),
+        ({"k": -1}, "k must be a whole number, 0 or more, got -1"),
+        ({"k": 2.5}, "k must be a whole number, 0 or more, got 2.5"),
+        ({"k": "all"}, "k must be a whole number, 0 or more, got 'all'"),
+        ({"k": np.nan}, "k must be a whole number, 0 or more, got nan"),
+        ({"k": np.inf}, "k must be a whole number, 0 or more, got inf"),
+        ({"rule": "percentile", "k": 101}, "k must be a percentage between 0 and 100, got 101"),
+        ({"rule": "threshold", "k": np.nan}, "k must be a number, got nan"),
+        ({"rule": "fdr"}, "With rule='fdr', k must be an error rate between 0 and 1, got 10"),
+        ({"rule": "fwe", "k": 0.1, "score": "gini"}, "'t', 'fisher', 'mutual_info', 'chi2'"),
+        ({"n_bins": 1}, "n_bins must be a whole number of at least 2, got 1"),
+        ({"n_bins": 2.5}, "n_bins must be a whole number of at least 2, got 2.5"),
+        ({"epsilon": 0}, "epsilon must be between 0 and 0.5"),
+        ({"alpha": 0.5, "half_life": 3}, "Give alpha or half_life, not both"),
+        ({"clock": "wall"}, 'clock must be "sample", "batch" or "time"'),
+        ({"missing": "drop"}, 'missing must be "error" or "ignore"'),
+        ({"n_threads": 0}, "n_threads must be at least 1"),
+    ],
+)
+def test_bad_parameters(rows, parameters, message):
+    X, y = rows
+    for learn in (FeatureScreener(**parameters).fit, FeatureScreener(**parameters).partial_fit):
+        with pytest.raises(ValueError, match=message):
+            learn(X, y)
+
+
+def test_gini_has_no_pvalues(rows):
+    screener = FeatureScreener("gini", k=2).fit(*rows)
+    assert screener.pvalues_ is None
+    with pytest.raises(ValueError, match="rule='fdr' needs p-values, which score='gini' does not"):
+        screener.set_params(rule="fdr", k=0.05).get_support()
+
+
+def test_parameters_changed_between_batches(rows):
+    X, y = rows
+    screener = FeatureScreener("mutual_info", k=2, **EXACT).partial_fit(X, y)
+    screener.set_params(score="chi2", n_bins=3)
+    np.testing.assert_allclose(screener.scores_, ds.offline.scores(X, y, "chi2", 3), rtol=1e-9)
+    screener.set_params(score="t")
+    message = "score='t' needs moments, which this screener did not keep.*'chi2'"
+    with pytest.raises(ValueError, match=message):
+        screener.partial_fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        screener.transform(X)
+    screener.set_params(score="gini", half_life=5)
+    with pytest.raises(ValueError, match=r"half_life was inf when the first rows came and is 5.0"):
+        screener.partial_fit(X, y)
+    assert screener.set_params(half_life=None).partial_fit(X, y).bank_.n_rows == 1200
+    assert screener.set_params(score="t").fit(X, y).bank_.moments
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda X, _: (X, None), ValueError, "requires y to be passed"),
+        (lambda X, y: (X, y[:-1]), ValueError, "inconsistent numbers of samples"),
+        (lambda X, y: (X[:, :3], y), ValueError, "X has 3 features, but FeatureScreener is exp"),
+        (lambda X, y: (X[0], y[:1]), ValueError, "Expected 2D array, got 1D array"),
+        (lambda X, y: (X[:0], y[:0]), ValueError, "Found array with 0 sample"),
+        (lambda X, y: (np.where(X > 2, np.inf, X), y), ValueError, "contains infinity"),
+        (lambda X, y: (X, np.arange(len(y))), ValueError, "Labels have been strings"),
+        (lambda X, y: (X * 1j, y), ValueError, "Complex data not supported"),
+        (lambda X, y: (np.ma.array(X, mask=X > 2), y), TypeError, "X is a masked array"),
+        (lambda X, y: (pl.DataFrame(X).lazy(), y), TypeError, r"pass X.collect\(\)"),
+        (lambda X, y: (pd.DataFrame(X).astype(str), y), TypeError, "Column 0 is not numeric"),
+    ],
+)
+def test_bad_input_changes_nothing(rows, change, error, message):
+    X, y = rows
+    screener = FeatureScreener(k=2).fit(X, y)
+    before, attributes = screener.to_bytes(), dict(vars(screener))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X has feature names", UserWarning)
+        with pytest.raises(error, match=message):
+            screener.partial_fit(*change(X, y))
+    assert screener.to_bytes() == before
+    assert vars(screener) == attributes
+    if "is exp" not in message and "Labels have" not in message:
+        with pytest.raises(error, match=message):
+            screener.fit(*change(X, y))
+        assert screener.to_bytes() == before
+        assert vars(screener) == attributes
+
+
+def test_one_class_cannot_be_scored(rows):
+    X, _ = rows
+    screener = FeatureScreener(k=2).partial_fit(X, np.zeros(len(X), dtype=int))
+    with pytest.raises(ValueError, match=r"at least 2 classes .* only one class: 0"):
+        screener.transform(X)

@@ -1,0 +1,89 @@
+"""Merging, and bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from screener_rows import FRAMES, NAMES
+from sklearn.exceptions import NotFittedError
+
+from driftsieve import FeatureScreener, codec
+
+
+def test_merge_equals_learning_all(rows):
+    X, y = rows
+    whole = FeatureScreener(k=2, half_life=50).fit(X, y)
+    parts = [
+        FeatureScreener(k=2, half_life=50).fit(X[i : i + 200], y[i : i + 200])
+        for i in (0, 200, 400)
+    ]
+    merged = FeatureScreener(k=2, half_life=50)
+    for start, part in zip((0, 200, 400), parts, strict=True):
+        stored = part.to_bytes()
+        merged.merge(part, start=start)
+        assert part.to_bytes() == stored
+    np.testing.assert_allclose(merged.scores_, whole.scores_, rtol=1e-9)
+    assert list(merged.classes_) == ["ham", "spam"]
+
+
+def test_merge_unites_names_and_declared_classes(rows):
+    X, y = rows
+    left = FeatureScreener(k=1).partial_fit(
+        FRAMES["pandas"](X[:, :4], NAMES[:4]), y, classes=["ham", "spam"]
+    )
+    right = FeatureScreener(k=1).partial_fit(
+        FRAMES["pandas"](X[:, 2:], NAMES[2:]), y, classes=["eggs", "ham", "spam"]
+    )
+    assert list(left.merge(right).feature_names_in_) == NAMES
+    assert left.n_features_in_ == 6
+    assert list(left.classes_) == ["eggs", "ham", "spam"]
+    open_ended = FeatureScreener(k=1).fit(X, y)
+    assert list(FeatureScreener().merge(open_ended).classes_) == ["ham", "spam"]
+
+
+def test_merge_refuses_what_does_not_fit(rows):
+    screener = FeatureScreener().fit(*rows)
+    with pytest.raises(TypeError, match="merge takes a FeatureScreener, got Bank"):
+        screener.merge(screener.bank_)
+    with pytest.raises(NotFittedError):
+        screener.merge(FeatureScreener())
+    with pytest.raises(ValueError, match=r"epsilon is 0.01 here and 0.1 in the other"):
+        screener.merge(FeatureScreener(epsilon=0.1).fit(*rows))
+
+
+def test_bytes_of_an_unfitted_screener():
+    twin = FeatureScreener.from_bytes(FeatureScreener(k=np.int64(3), half_life=2.5).to_bytes())
+    assert twin.get_params() == FeatureScreener(k=3, half_life=2.5).get_params()
+    with pytest.raises(NotFittedError):
+        twin.transform([[1.0]])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parameters": {"k": 1, "nonsense": 2}},
+        {"parameters": {"score": "made up"}},
+        {"parameters": {"k": [1]}},
+        {"parameters": {"score": []}},
+        {"parameters": {"epsilon": "x"}},
+        {"parameters": 7},
+        {"parameters": {"half_life": 3.0}},  # not that of the bank
+        {"parameters": {"score": "t"}},  # needs what the bank has not kept
+        {"classes": ["spam"]},  # the bank has others
+        {"classes": {"a": 1}},
+        {"parameters": None},
+    ],
+)
+def test_bytes_that_are_not_sound_are_refused(rows, change):
+    header, payload = codec.unpack(FeatureScreener(k=2).fit(*rows).to_bytes(), "screener")
+    FeatureScreener.from_bytes(codec.pack(header, payload))
+    with pytest.raises(ValueError, match="malformed"):
+        FeatureScreener.from_bytes(codec.pack({**header, **change}, payload))
+
+
+def test_bytes_of_something_else_are_refused(rows):
+    screener = FeatureScreener().fit(*rows)
+    with pytest.raises(ValueError, match="'bank', not a Driftsieve screener"):
+        FeatureScreener.from_bytes(screener.bank_.to_bytes())
+    with pytest.raises(ValueError, match="checksum"):
+        FeatureScreener.from_bytes(screener.to_bytes()[:-1])

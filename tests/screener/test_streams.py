@@ -1,0 +1,89 @@
+"""Batch after batch: fading, clocks, classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from screener_rows import EXACT
+
+import driftsieve as ds
+from driftsieve import FeatureScreener
+
+
+@pytest.mark.parametrize("fading", [{}, {"half_life": 40}, {"alpha": 0.97}])
+def test_batches_give_what_one_fit_gives(rows, fading):
+    X, y = rows
+    weight = np.random.default_rng(0).uniform(size=len(y))
+    whole = FeatureScreener(k=2, **EXACT, **fading).fit(X, y, sample_weight=weight)
+    parts = FeatureScreener(k=2, **EXACT, **fading)
+    for part in np.array_split(np.arange(len(y)), 7):
+        parts.partial_fit(X[part], y[part], sample_weight=weight[part])
+    assert parts.to_bytes() == whole.to_bytes()
+    weight = weight * ds.offline.clock_weights(len(y), **fading)
+    expected = ds.offline.scores(X, y, sample_weight=weight)
+    np.testing.assert_allclose(whole.scores_, expected, rtol=1e-9)
+
+
+def test_time_clock_takes_rows_in_any_order(rows):
+    X, y = rows
+    t = np.arange(len(y), dtype=float)
+    late = np.random.default_rng(1).permutation(len(y))
+    screener = FeatureScreener("t", k=2, half_life=30, clock="time").fit(
+        X[late], y[late], t=t[late]
+    )
+    weight = ds.offline.clock_weights(t, clock="time", half_life=30)
+    expected = ds.offline.scores(X, y, "t", sample_weight=weight)
+    np.testing.assert_allclose(screener.scores_, expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="pass t"):
+        screener.partial_fit(X, y)
+    with pytest.raises(ValueError, match='clock="time" only'):
+        FeatureScreener().fit(X, y, t=t)
+
+
+def test_fit_forgets_and_partial_fit_does_not(rows):
+    X, y = rows
+    screener = FeatureScreener(k=2).fit(X, y)
+    once = screener.to_bytes()
+    assert screener.fit(X, y).to_bytes() == once
+    assert screener.partial_fit(X, y).bank_.n_rows == 1200
+    assert screener.fit(X[:, :3], y).n_features_in_ == 3
+
+
+def test_classes_may_be_declared_and_then_bind(rows):
+    X, y = rows
+    screener = FeatureScreener(k=2).partial_fit(X, y, classes=["spam", "ham", "new"])
+    assert list(screener.classes_) == ["ham", "new", "spam"]
+    np.testing.assert_array_equal(screener.scores_, FeatureScreener().fit(X, y).scores_)
+    before = screener.to_bytes()
+    with pytest.raises(ValueError, match=r"labels \['other'\]"):
+        screener.partial_fit(X[:1], ["other"])
+    with pytest.raises(ValueError, match="is not the same as on last call to partial_fit"):
+        screener.partial_fit(X, y, classes=["spam", "ham"])
+    with pytest.raises(ValueError, match=r"labels \['ham'\]"):
+        FeatureScreener().partial_fit(X, y).partial_fit(X, y, classes=["spam"])
+    assert screener.to_bytes() == before
+    screener = FeatureScreener.from_bytes(before)
+    assert list(screener.classes_) == ["ham", "new", "spam"]
+    with pytest.raises(ValueError, match=r"labels \['other'\]"):
+        screener.partial_fit(X[:1], ["other"])
+
+
+@pytest.mark.parametrize(
+    "labels", [[False, True], [3, -7], [1.0, 2.0], ["no", "yes"]], ids=lambda v: type(v[0]).__name__
+)
+def test_labels_of_any_kind(rows, labels):
+    X, y = rows
+    given = np.array(labels)[(y == "spam").astype(int)]
+    screener = FeatureScreener(k=2).fit(X, given)
+    assert set(screener.classes_.tolist()) == set(labels)
+    np.testing.assert_allclose(screener.scores_, FeatureScreener().fit(X, y).scores_, rtol=1e-12)
+
+
+def test_new_classes_may_come_later(rows):
+    X, y = rows
+    many = np.arange(len(y)) % 3
+    screener = FeatureScreener("chi2", **EXACT).partial_fit(X[:100], many[:100] % 2)
+    screener.partial_fit(X[100:], many[100:])
+    assert list(screener.classes_) == [0, 1, 2]
+    expected = ds.offline.scores(X, np.r_[many[:100] % 2, many[100:]], "chi2")
+    np.testing.assert_allclose(screener.scores_, expected, rtol=1e-9)
