@@ -67,7 +67,7 @@ def test_columns_may_be_added_to_a_sparse_stream(rows):
     dense = FeatureScreener(k=2, new_features="grow").fit(X.toarray(), y)
     with pytest.raises(ValueError, match="X has 5 features, but FeatureScreener is expecting 6"):
         dense.partial_fit(X.toarray()[:, :5], y)
-    with pytest.raises(ValueError, match="expecting 6 features as input: .* sparse rows only"):
+    with pytest.raises(ValueError, match=r"expecting 6 features as input: .* sparse rows only"):
         dense.partial_fit(wider.toarray(), y)
 
 
