@@ -13,6 +13,7 @@
 #include "driftsieve/moments.hpp"
 #include "driftsieve/packed_summary.hpp"
 #include "driftsieve/rows.hpp"
+#include "driftsieve/run_column.hpp"
 
 namespace driftsieve {
 
@@ -28,6 +29,9 @@ struct Config {
     std::size_t cells() const {
         return quantiles ? std::min(4 * exact_values(), CellMap::kMostCells) : 1;
     }
+
+    // So many values of a sparse feature at once are worth cells.
+    std::size_t long_run() const { return 8 * exact_values(); }
 
     void check_value(double value) const {
         require(std::isfinite(value) || (ignore_missing && std::isnan(value)));
@@ -50,6 +54,7 @@ struct Scratch : ScratchOf<double> {
     CellMap map;
     Room<std::uint32_t> finest;
     std::vector<double> values;
+    RunColumn run;
 
     // Cells for a column, and in `finest` where its values lie in them.
     const CellMap& fit(const BlockColumn& column, std::size_t cells) {
@@ -73,6 +78,10 @@ struct ClassState {
     double missing = 0.0;  // weight of the rows that do not count because the value was missing
     Moments moments;
 };
+
+// Whether later blocks may be counted into the cells of this one, or its cells become part of the
+// summary.
+enum class Counting { goes_on, ends };
 
 // What one feature remembers of its rows.
 struct FeatureState {
@@ -136,13 +145,14 @@ struct FeatureState {
         summary.store(scratch.merged);
     }
 
-    // Adds the rows of a block, their values with their cells. Their weight must be new in
-    // `weight`: the last time that was block_weight less.
+    // Adds the rows of a block, their values with their cells. block_weight must be new in
+    // `weight`: the last time that was so much less. Rows are sorted if there are no cells.
     void absorb(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
-                double block_weight, double weight, const Config& config, Scratch& scratch) {
+                double block_weight, double weight, const Config& config, Scratch& scratch,
+                Counting later = Counting::goes_on) {
         // whole weights stay narrow as long as no sum of them can overflow
         if (column.weights == nullptr && summary.is_narrow() && weight >= 0.0 && weight < 0x1p31) {
-            absorb_rows<std::uint32_t>(column, map, finest, block_weight, weight, config,
+            absorb_rows<std::uint32_t>(column, map, finest, block_weight, weight, config, later,
                                        scratch.narrow, scratch);
             return;
         }
@@ -151,7 +161,8 @@ struct FeatureState {
             scratch.ones.assign(column.size(), 1.0);
             weighted.weights = scratch.ones.data();
         }
-        absorb_rows<double>(weighted, map, finest, block_weight, weight, config, scratch, scratch);
+        absorb_rows<double>(weighted, map, finest, block_weight, weight, config, later, scratch,
+                            scratch);
     }
 
     // `other` saw other rows; both stand at the same epoch. totals: class weights with both.
@@ -207,7 +218,7 @@ struct FeatureState {
     // of all.
     template <class Weight>
     void absorb_rows(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
-                     double block_weight, double weight, const Config& config,
+                     double block_weight, double weight, const Config& config, Counting later,
                      ScratchOf<Weight>& scratch, Scratch& all) {
         using Cell = typename CellBlock<Weight>::Cell;
         const std::size_t n_classes = column.n_classes();
@@ -216,7 +227,8 @@ struct FeatureState {
         const CellMap* used = &map;
         bool counted = false;
         double counted_weight = block_weight;
-        if (!counting.empty() && counting[0].n_classes() == n_classes) {
+        if (later == Counting::goes_on && !counting.empty() &&
+            counting[0].n_classes() == n_classes) {
             counted_weight += counting[0].weight;
             if (const Cell* earlier = counting[0].template cells<Cell>(); earlier != nullptr)
                 counted =
@@ -232,7 +244,8 @@ struct FeatureState {
             counted =
                 cells.fill(column, *used, finest, nullptr, config.epsilon * block_weight, few);
         }
-        const bool goes_on = counted && cells.has_cells() && n_classes <= cells.kFewClasses;
+        const bool goes_on = later == Counting::goes_on && counted && cells.has_cells() &&
+                             n_classes <= cells.kFewClasses;
         if (goes_on) {
             if (counting.empty())
                 counting.emplace_back(*used, n_classes, std::move(cells.class_cells()));

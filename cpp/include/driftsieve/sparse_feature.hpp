@@ -26,26 +26,50 @@ struct SparseFeature {
         state.scale(factor, scratch);
     }
 
-    // For as many values as are known to come, or twice what there was.
-    void make_room_for(std::size_t more) {
-        const std::size_t needed = pending.size() + more;
-        if (needed > pending.capacity())
-            pending.reserve(std::max<std::size_t>(needed, 2 * pending.capacity()));
+    // Counts the missing values of a run, and returns the others, in their order.
+    std::span<const LoggedValue> take_missing(std::span<LoggedValue> run) {
+        std::size_t present = 0;
+        for (const LoggedValue& item : run) {
+            if (std::isnan(item.value))
+                state.of(item.cls).missing += item.weight;
+            else
+                run[present++] = item;
+        }
+        return run.first(present);
     }
 
-    void fold(std::span<const ClassTotal> totals, const Config& config, Scratch& scratch) {
+    // Keeps values to be summed up later, in as much room as they need or twice what there was.
+    void wait(std::span<const LoggedValue> run) {
+        const std::size_t needed = pending.size() + run.size();
+        if (needed > pending.capacity())
+            pending.reserve(std::max<std::size_t>(needed, 2 * pending.capacity()));
+        pending.insert(pending.end(), run.begin(), run.end());
+    }
+
+    // Sums up what waits and a run of values that has come after it, none of them missing. To be
+    // counted into cells, a run must be long, and its weight new in `totals`: cells hide a share of
+    // what their rows add to the weight, which must not have been spent before.
+    void fold(std::span<const LoggedValue> run, bool is_new, std::span<const ClassTotal> totals,
+              const Config& config, Scratch& scratch) {
+        const BlockColumn& column = scratch.run.take(pending, run, totals.size());
         if (config.moments)
-            for_each_class(pending, 1.0, [&](std::uint32_t cls, const Moments& moments) {
-                state.of(cls).moments.merge(moments);
-            });
+            for (std::uint32_t c = 0; c < column.n_classes(); ++c) {
+                const std::size_t begin = column.begin[c];
+                if (column.begin[c + 1] == begin) continue;
+                state.of(c).moments.merge(
+                    Moments::of(column.data + begin,
+                                column.weights == nullptr ? nullptr : column.weights + begin,
+                                column.begin[c + 1] - begin));
+            }
         if (config.quantiles) {
-            // Sorted, not counted into cells: cells may hide a share of what these rows add to the
-            // weight, but here that was added, and spent, when the rows were logged.
-            scratch.rows.clear();
-            for (const LoggedValue& item : pending)
-                scratch.rows.push_back({item.value, item.weight, item.cls});
-            exact_summary(std::span(scratch.rows), totals.size(), scratch.theirs);
-            state.absorb(scratch.theirs, state.weight(totals), config, scratch);
+            if (is_new && run.size() >= config.long_run())
+                fit_cells(run, column, config, scratch);
+            else
+                scratch.map = CellMap();  // no cells: the values are sorted
+            double run_weight = 0.0;
+            for (const LoggedValue& item : run) run_weight += item.weight;
+            state.absorb(column, scratch.map, scratch.finest.data(), run_weight,
+                         state.weight(totals), config, scratch, Counting::ends);
         }
         // give the room back: most features are rarely seen
         pending = std::vector<LoggedValue>();
@@ -76,6 +100,18 @@ struct SparseFeature {
     std::size_t nbytes() const { return pending.capacity() * sizeof(LoggedValue) + state.nbytes(); }
 
   private:
+    // Cells by what the run is like, rows of any class; and where the column's values lie in them.
+    static void fit_cells(std::span<const LoggedValue> run, const BlockColumn& column,
+                          const Config& config, Scratch& scratch) {
+        scratch.values.resize(CellMap::sample_size(run.size()));
+        for (std::size_t i = 0; i < scratch.values.size(); ++i)
+            scratch.values[i] = run[i * CellMap::sample_step(run.size())].value;
+        scratch.map.fit(scratch.values, config.cells());
+        scratch.finest.resize(column.size());
+        kernels().finest_cells(column.data, column.size(), scratch.map.rule(),
+                               scratch.finest.data());
+    }
+
     // Class by class, in the order of the rows: take(cls, moments of what is not missing).
     template <class Take>
     static void for_each_class(std::span<const LoggedValue> items, double factor,

@@ -108,7 +108,7 @@ class SparseStore {
             rest.state.scale(theirs, scratch.ours);
             rest_of(slot).state.merge(rest.state, class_map, ledger_.totals, config_, scratch);
         }
-        drain(n_threads);
+        drain(n_threads, false);
     }
 
     // The same rows, features [begin, begin + count) only.
@@ -280,9 +280,10 @@ class SparseStore {
         }
     }
 
-    // Hands the logged values to their features.
-    void drain(unsigned n_threads) {
-        const std::span<const LoggedValue> items =
+    // Hands the logged values to their features. They are new but for those of a merge: nothing was
+    // pruned since their rows joined the totals.
+    void drain(unsigned n_threads, bool are_new = true) {
+        const std::span<LoggedValue> items =
             sorted_by_slot(std::span(log_).first(log_end_), log_scratch_);
         struct Run {
             std::size_t begin, end;
@@ -299,17 +300,14 @@ class SparseStore {
         parallel_chunks(runs.size(), 256, n_threads, [&](std::size_t lo, std::size_t hi) {
             Scratch scratch;
             for (std::size_t k = lo; k < hi; ++k) {
-                const auto run = items.subspan(runs[k].begin, runs[k].end - runs[k].begin);
-                SparseFeature& rest = rests_[records_.rest(run[0].slot) - 1];
+                const auto logged = items.subspan(runs[k].begin, runs[k].end - runs[k].begin);
+                SparseFeature& rest = rests_[records_.rest(logged[0].slot) - 1];
                 // missing ones first: what may be hidden is a share of the weight without them
-                for (const LoggedValue& item : run)
-                    if (std::isnan(item.value)) rest.state.of(item.cls).missing += item.weight;
-                rest.make_room_for(std::min(run.size(), enough));
-                for (const LoggedValue& item : run) {
-                    if (std::isnan(item.value)) continue;
-                    rest.pending.push_back(item);
-                    if (rest.pending.size() >= enough) rest.fold(ledger_.totals, config_, scratch);
-                }
+                const std::span<const LoggedValue> run = rest.take_missing(logged);
+                if (rest.pending.size() + run.size() < enough)
+                    rest.wait(run);
+                else
+                    rest.fold(run, are_new, ledger_.totals, config_, scratch);
             }
         });
         log_end_ = 0;
