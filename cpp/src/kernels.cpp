@@ -5,6 +5,7 @@
 #include "driftsieve/kernels.hpp"
 
 #include "cell_kernels.hpp"
+#include "copy_kernels.hpp"
 #include "order_kernels.hpp"
 #include "strip_kernels.hpp"
 
@@ -133,6 +134,8 @@ const Kernels kernels = {
     weighted_power_sums,
     count_above,
     row_power_sums,
+    copy_values,
+    copy_past_cache,
     copy_rows,
     find_keys,
     halve_cells,

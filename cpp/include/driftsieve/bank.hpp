@@ -41,10 +41,6 @@ class Bank {
     double now() const { return now_; }
     bool is_sparse() const { return std::holds_alternative<SparseStore>(store_); }
     bool is_dense() const { return std::holds_alternative<DenseStore>(store_); }
-    // Of a block that is not finished.
-    std::size_t open_rows() const {
-        return is_dense() ? std::get<DenseStore>(store_).open_rows() : 0;
-    }
 
     template <class T>
     void update(const MatrixView<T>& matrix, RowInfo info, std::size_t n_classes,

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -13,8 +12,8 @@ namespace driftsieve {
 // false and has changed nothing.
 //
 // To look first costs as much as to read the rows. Where the bank is small beside them it is copied
-// instead: sums that are needed anyway tell whether all values were finite (see DenseStore), and if
-// not, the copy takes the place of the bank.
+// instead: who sums rows up or copies them sees on the way whether all values are finite (see
+// DenseStore), and if not, the copy takes the place of the bank.
 template <class T>
 bool update_if_finite(Bank& bank, const MatrixView<T>& matrix, const RowInfo& info,
                       std::size_t n_classes, unsigned n_threads) {
@@ -30,9 +29,6 @@ bool update_if_finite(Bank& bank, const MatrixView<T>& matrix, const RowInfo& in
     Bank before = bank;
     try {
         bank.update(matrix, info, n_classes, n_threads);
-        // nobody has summed up rows of a block that is not finished
-        const std::size_t open = std::min(bank.open_rows(), matrix.n_rows);
-        require_finite(matrix.rows(matrix.n_rows - open, open));
         return true;
     } catch (const NotFinite&) {
         bank = std::move(before);

@@ -34,7 +34,8 @@ class DenseStore {
     std::size_t n_features() const { return features_.size(); }
     std::size_t open_rows() const { return open_.size(); }
 
-    // Throws NotFinite where a value of a finished block is, and leaves a store of no use.
+    // Throws NotFinite where a value is infinite or missing, unless it may be, and leaves a store
+    // of no use.
     template <class T>
     void update(const MatrixView<T>& matrix, const RowInfo& info, std::size_t n_classes,
                 const Fading& fading, unsigned n_threads) {
@@ -49,7 +50,8 @@ class DenseStore {
             if (whole) {
                 consume(part, info.part(i, count), n_classes, fading, n_threads);
             } else {
-                open_.append(part, info.part(i, count), block_rows);
+                if (!open_.append(part, info.part(i, count), block_rows) && !config_.ignore_missing)
+                    throw NotFinite();
                 if (open_rows() == block_rows) close_block(n_classes, fading, n_threads);
             }
         }

@@ -95,6 +95,10 @@ struct Kernels {
     void (*row_power_sums)(const double* first_column, std::ptrdiff_t row_stride,
                            const std::uint32_t* order, const double* weights, std::size_t n,
                            std::size_t width, const double* shift, double* sum, double* squares);
+    // Copies values and says whether all are finite. Past the cache: faster where they are more
+    // than it holds, so that none of them would be found there when they are read.
+    bool (*copy_values)(const double* from, std::size_t n, double* to);
+    bool (*copy_past_cache)(const double* from, std::size_t n, double* to);
 
     // All below: kStrip columns side by side, row after row; see EdgeFinder.
     //

@@ -9,10 +9,9 @@
 #endif
 
 #include "driftsieve/room.hpp"
+#include "driftsieve/spare_room.hpp"
 
 namespace driftsieve {
-
-inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
 
 // What room of that many bytes takes: a part of a large page is none.
 constexpr std::size_t whole_pages(std::size_t size) {
@@ -31,24 +30,27 @@ struct LargePages : LeavesUnfilled {
 
     T* allocate(std::size_t n) {
         const std::size_t size = whole_pages(n * sizeof(T));
-        void* room = ::operator new(size, alignment(size));
+        if (size < kLargePage) return static_cast<T*>(::operator new(size, kCacheLine));
+        void* room = SpareRoom::get(size / kLargePage);
 #ifdef __linux__
-        if (size >= kLargePage) madvise(room, size, MADV_HUGEPAGE);  // no harm where it is refused
+        madvise(room, size, MADV_HUGEPAGE);  // no harm where it is refused
 #endif
         return static_cast<T*>(room);
     }
-    void deallocate(T* room, std::size_t n) { ::operator delete(room, alignment(n * sizeof(T))); }
+    void deallocate(T* room, std::size_t n) {
+        const std::size_t size = whole_pages(n * sizeof(T));
+        if (size < kLargePage)
+            ::operator delete(room, kCacheLine);
+        else
+            SpareRoom::give_back(room, size / kLargePage);
+    }
     template <class U>
     bool operator==(const LargePages<U>&) const {
         return true;
     }
 
   private:
-    static constexpr std::size_t kCacheLine = 64;
-
-    static std::align_val_t alignment(std::size_t size) {
-        return std::align_val_t{size >= kLargePage ? kLargePage : kCacheLine};
-    }
+    static constexpr std::align_val_t kCacheLine{64};
 };
 template <class T>
 using LargeRoom = std::vector<T, LargePages<T>>;

@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "driftsieve/fading.hpp"
 #include "driftsieve/fresh_pages.hpp"
+#include "driftsieve/kernels.hpp"
 #include "driftsieve/large_room.hpp"
 #include "driftsieve/rows.hpp"
+#include "driftsieve/validate.hpp"
 
 namespace driftsieve {
 
@@ -23,9 +26,9 @@ class OpenRows {
     }
     RowInfo info() const { return {classes_, weights_, times_}; }
 
-    // Never more than `most` rows in all.
+    // Never more than `most` rows in all. Says whether all values are finite.
     template <class T>
-    void append(const MatrixView<T>& rows, const RowInfo& info, std::size_t most) {
+    bool append(const MatrixView<T>& rows, const RowInfo& info, std::size_t most) {
         if (!info.weights.empty() && weights_.empty()) weights_.assign(size(), 1.0);
         classes_.insert(classes_.end(), info.classes.begin(), info.classes.end());
         times_.insert(times_.end(), info.times.begin(), info.times.end());
@@ -43,14 +46,9 @@ class OpenRows {
             reached_ = n_values;
             pages_.get(values_, n_values);
         }
-        for (std::size_t i = 0; i < rows.n_rows; ++i) {
-            if (rows.col_stride == 1) {
-                values_.insert(values_.end(), rows.row(i), rows.row(i) + rows.n_cols);
-            } else {
-                for (std::size_t j = 0; j < rows.n_cols; ++j)
-                    values_.push_back(static_cast<double>(rows.at(i, j)));
-            }
-        }
+        const std::size_t begin = values_.size();
+        values_.resize(n_values);
+        return copy(rows, values_.data() + begin);
     }
 
     void clear() {
@@ -113,6 +111,7 @@ class OpenRows {
 
   private:
     static constexpr std::size_t kFirstRoom = std::size_t{1} << 25;  // values
+    static constexpr std::size_t kInCache = std::size_t{1} << 17;    // values
 
     LargeRoom<double> values_;
     std::size_t reached_ = 0;  // so many of them have been written to, now or earlier
@@ -120,6 +119,29 @@ class OpenRows {
     std::vector<std::uint32_t> classes_;
     std::vector<double> weights_;  // empty: all 1
     std::vector<double> times_;    // empty where nothing fades
+
+    // Row after row, and whether all values are finite.
+    template <class T>
+    static bool copy(const MatrixView<T>& rows, double* to) {
+        const std::size_t n_values = rows.n_rows * rows.n_cols;
+        const auto width = static_cast<std::ptrdiff_t>(rows.n_cols);
+        if (rows.n_rows > 1 && rows.col_stride == 1 && rows.row_stride == width)
+            return copy(MatrixView<T>{rows.data, 0, 1, 1, n_values}, to);  // one long row
+        bool finite = true;
+        for (std::size_t i = 0; i < rows.n_rows; ++i, to += rows.n_cols) {
+            if constexpr (std::is_same_v<T, double>) {
+                if (rows.col_stride == 1) {
+                    const auto by =
+                        n_values > kInCache ? kernels().copy_past_cache : kernels().copy_values;
+                    finite = by(rows.row(i), rows.n_cols, to) && finite;
+                    continue;
+                }
+            }
+            for (std::size_t j = 0; j < rows.n_cols; ++j) to[j] = static_cast<double>(rows.at(i, j));
+            finite = finite && !find_bad_value(MatrixView<double>{to, 0, 1, 1, rows.n_cols}, false);
+        }
+        return finite;
+    }
 
     OpenRows without_values(std::size_t n_features) const {
         OpenRows rows;
