@@ -137,7 +137,8 @@ class OpenRows {
                     continue;
                 }
             }
-            for (std::size_t j = 0; j < rows.n_cols; ++j) to[j] = static_cast<double>(rows.at(i, j));
+            for (std::size_t j = 0; j < rows.n_cols; ++j)
+                to[j] = static_cast<double>(rows.at(i, j));
             finite = finite && !find_bad_value(MatrixView<double>{to, 0, 1, 1, rows.n_cols}, false);
         }
         return finite;
