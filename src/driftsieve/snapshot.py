@@ -75,8 +75,8 @@ class Snapshot:
             "rank_error": (p,),
             "seen": (p,),
         }
-        if self.edges is not None:
-            n_bins = self.edges.shape[1] + 1
+        n_bins = self.n_bins
+        if n_bins is not None:
             shapes |= {
                 "edges": (p, n_bins - 1),
                 "bin_weights": (p, n_bins, n_classes),
@@ -99,7 +99,7 @@ class Snapshot:
     @property
     def n_bins(self) -> int | None:
         """K, or None when the bank keeps no quantiles."""
-        return None if self.edges is None else self.edges.shape[1] + 1
+        return None if self.bin_weights is None else self.bin_weights.shape[1]
 
     @property
     def W(self) -> float:  # noqa: N802 - the design's name
@@ -117,12 +117,12 @@ class Snapshot:
         """These columns, without their names and numbers."""
 
         def by_class(array: Floats | None) -> Floats | None:
-            return None if array is None else array[:, columns]
+            return None if array is None else _along(array, 1, columns)
 
         def by_feature(array: Any) -> Any:
-            return None if array is None else array[columns]
+            return None if array is None else _along(array, 0, columns)
 
-        weight = self.weight[:, columns]
+        weight = _along(self.weight, 1, columns)
         return replace(
             self,
             n_features=weight.shape[1],
@@ -184,3 +184,12 @@ class Snapshot:
             centred_mean=join("centred_mean", 1),
             seen=join("seen", 0),
         )
+
+
+def _along(array: NDArray[Any], axis: int, places: slice | NDArray[np.intp]) -> NDArray[Any]:
+    """The places along an axis: a view where they are a slice or all alike."""
+    if isinstance(places, slice):
+        return array[(slice(None),) * axis + (places,)]
+    if array.strides[axis] == 0:
+        return array[(slice(None),) * axis + (slice(len(places)),)]
+    return array.take(places, axis=axis)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import xlog1py
 
 from driftsieve.scores.blocks import per_feature, ratio, unfaded
 from driftsieve.snapshot import Floats, Snapshot
@@ -14,47 +13,64 @@ from driftsieve.snapshot import Floats, Snapshot
 def table(snap: Snapshot) -> Floats:
     """(K, C, p), contiguous: sums over bins and classes then run along the features."""
     assert snap.bin_weights is not None
-    return np.ascontiguousarray(unfaded(snap.bin_weights, snap).transpose(1, 2, 0))
+    return unfaded(np.ascontiguousarray(snap.bin_weights.transpose(1, 2, 0)), snap)
 
 
 class Dependence(NamedTuple):
-    """How far a table is from independence: share of a cell = expected * (1 + excess)."""
+    """How far a table is from independence: share = bin_share * (1 + excess)."""
 
-    expected: Floats  # (K, C, p) share of the bin times share of the class
+    share: Floats  # (K, C, p) of the bin in the class
+    gap: Floats  # (K, C, p) less the share of the bin in all, which may be far above it
     excess: Floats  # (K, C, p), at least -1, 0 in empty bins
-    deviation: Floats  # (K, C, p) expected * excess, which may be far above the smaller of the two
+    bin_share: Floats  # (K, p)
+    class_share: Floats  # (C, p)
     total: Floats  # (p,) weight in the table
-    freedom: Floats  # (p,) (non-empty bins - 1) * (classes - 1)
 
 
 def dependence(weights: Floats) -> Dependence:
-    """Of the class in the bin, from their (K, C, p) weights."""
-    bins, classes = weights.sum(axis=1, keepdims=True), weights.sum(axis=0, keepdims=True)
+    """Of the class in the bin, from their (K, C, p) weights, which are overwritten."""
+    bins, classes = weights.sum(axis=1), weights.sum(axis=0)
     total = bins.sum(axis=0)
-    bin_share, class_share = ratio(bins, total), ratio(classes, total)
+    bin_share = bins / _divisor(total)
     # Quotients of whole numbers round alike, so an independent table of counts gives exactly 0.
-    gap = ratio(weights, classes) - bin_share
-    n_bins, n_classes = (bins > 0).sum(axis=0), (classes > 0).sum(axis=1)
+    share = np.divide(weights, _divisor(classes), out=weights)
+    gap = share - bin_share[:, None]
     return Dependence(
-        expected=bin_share * class_share,
-        excess=ratio(gap, bin_share),
-        deviation=class_share * gap,
-        total=total[0],
-        freedom=np.where(total > 0, (n_bins - 1) * (n_classes - 1), 0)[0],
+        share=share,
+        gap=gap,
+        excess=gap / _divisor(bin_share)[:, None],
+        bin_share=bin_share,
+        class_share=classes / _divisor(total),
+        total=total,
     )
+
+
+def _divisor(weight: Floats) -> Floats:
+    """Where there is no weight, 0 is divided, and stays 0."""
+    return np.where(weight > 0, weight, 1.0)
 
 
 def information(d: Dependence) -> Floats:
     """Mutual information, in nats."""
-    # Adding expected - share, which sums to 0, makes every term >= 0: nothing cancels, and small
-    # values keep their digits.
-    terms = d.expected * (xlog1py(1 + d.excess, d.excess) - d.excess)
-    return np.asarray(terms.sum(axis=(0, 1))).clip(min=0.0)
+    # log(1 + excess), without the infinity of empty cells, for 0 times that must be 0
+    logs = np.maximum(d.excess, -1 + 2.0**-53)
+    np.log1p(logs, out=logs)
+    # Taking off the gaps, which sum to 0, makes every term >= 0: nothing cancels, and small values
+    # keep their digits.
+    terms = np.multiply(d.share, logs, out=logs)
+    terms -= d.gap
+    return np.asarray((d.class_share * terms.sum(axis=0)).sum(axis=0)).clip(min=0.0)
 
 
 def inertia(d: Dependence) -> Floats:
     """Chi-square of shares: that of a table is its weight times this."""
-    return np.asarray((d.deviation * d.excess).sum(axis=(0, 1)))
+    return np.asarray((d.class_share * (d.gap * d.excess).sum(axis=0)).sum(axis=0))
+
+
+def freedom(d: Dependence) -> Floats:
+    """(non-empty bins - 1) * (classes - 1)."""
+    n_bins, n_classes = (d.bin_share > 0).sum(axis=0), (d.class_share > 0).sum(axis=0)
+    return np.where(d.total > 0, (n_bins - 1.0) * (n_classes - 1.0), 0.0)
 
 
 @per_feature("quantiles")

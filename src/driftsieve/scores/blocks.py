@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import wraps
 from typing import Literal
 
@@ -13,7 +14,7 @@ from driftsieve.snapshot import Floats, Snapshot
 Needs = Literal["moments", "quantiles"]
 ScoreFunction = Callable[[Snapshot], Floats]
 
-_BLOCK_CELLS = 1 << 18  # 2 MB per temporary: stays in cache, whatever the number of features
+_BLOCK_CELLS = 1 << 17  # 1 MB per temporary: stays in cache, whatever the number of features
 
 
 def per_feature(needs: Needs) -> Callable[[ScoreFunction], ScoreFunction]:
@@ -36,31 +37,38 @@ def per_feature(needs: Needs) -> Callable[[ScoreFunction], ScoreFunction]:
                     f"but the data contains {found}"
                 )
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-                return _once_if_unseen(kernel, snap)
+                return _once_if_unseen(kernel, _lean(snap, needs))
 
         return score
 
     return decorate
 
 
+def _lean(snap: Snapshot, needs: Needs) -> Snapshot:
+    """Without what no score looks at, which then need not be picked out for every block."""
+    lean = replace(snap, feature_names=None, edges=None, rank_error=None)
+    if needs == "moments":
+        return replace(lean, bin_weights=None)
+    return replace(lean, mean=None, centred_mean=None, var=None)
+
+
 def _once_if_unseen(kernel: ScoreFunction, snap: Snapshot) -> Floats:
-    """Features that were 0 in every row are all alike: where most are, one of them is enough."""
-    if snap.seen is None or 2 * np.count_nonzero(snap.seen) >= snap.n_features:
-        return _in_blocks(kernel, snap)
-    seen = np.flatnonzero(snap.seen)
-    out = np.full(
-        snap.n_features, _in_blocks(kernel, snap.pick(np.argmin(snap.seen, keepdims=True)))
-    )
-    out[seen] = _in_blocks(kernel, snap.pick(seen))
-    return out
-
-
-def _in_blocks(kernel: ScoreFunction, snap: Snapshot) -> Floats:
-    step = max(1, _BLOCK_CELLS // (snap.n_classes * (snap.n_bins or 1)))
+    """Features that were 0 in every row are all alike: one is enough, unless they are few."""
     out = np.empty(snap.n_features)
-    for start in range(0, snap.n_features, step):
-        out[start : start + step] = kernel(snap.columns(start, start + step))
+    if snap.seen is None or 8 * np.count_nonzero(snap.seen) >= 7 * snap.n_features:
+        for block in _blocks(snap, snap.n_features):
+            out[block] = kernel(snap.pick(block))
+        return out
+    seen = np.flatnonzero(snap.seen)
+    out.fill(kernel(snap.pick(np.argmin(snap.seen, keepdims=True)))[0])
+    for block in _blocks(snap, len(seen)):
+        out[seen[block]] = kernel(snap.pick(seen[block]))
     return out
+
+
+def _blocks(snap: Snapshot, n_features: int) -> Iterator[slice]:
+    step = max(1, _BLOCK_CELLS // (snap.n_classes * (snap.n_bins or 1)))
+    return (slice(start, start + step) for start in range(0, n_features, step))
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import chdtrc, fdtrc, stdtr
 
-from driftsieve.scores.bins import Dependence, dependence, inertia, information, table
+from driftsieve.scores.bins import Dependence, dependence, freedom, inertia, information, table
 from driftsieve.scores.blocks import n_eff, per_feature, ratio, unfaded
 from driftsieve.scores.moments import fisher_score, gap, one_against_rest
 from driftsieve.snapshot import Floats, Snapshot
@@ -68,4 +68,5 @@ def chi2_pvalues(snap: Snapshot) -> Floats:
 
 
 def _chi2_tail(statistic: Floats, d: Dependence) -> Floats:
-    return np.where(d.freedom > 0, chdtrc(np.maximum(d.freedom, 1), statistic), 1.0)
+    free = freedom(d)
+    return np.where(free > 0, chdtrc(np.maximum(free, 1), statistic), 1.0)
