@@ -264,6 +264,33 @@ def test_a_row_that_changes_while_it_is_read():
 
 
 @pytest.mark.parametrize(
+    "act",
+    [lambda s: s.learn_one({"a": 5.0, "b": 5.0}, 1), lambda s: s.scores],
+    ids=["learn", "read"],
+)
+def test_a_value_that_uses_the_screener_while_it_is_read(act):
+    class Meddler:
+        def __float__(self):
+            with pytest.raises(RuntimeError, match="while another one is read"):
+                act(screener)
+            return 1.0
+
+    rows, labels = [{"a": 0.0, "b": 1.0}] * 4, [0, 1] * 2
+    screener = learned(rows, labels)
+    screener.learn_one({"a": 1.0, "b": Meddler()}, 0)
+    assert states(screener) == states(learned([*rows, {"a": 1.0, "b": 1.0}], [*labels, 0]))
+
+
+def test_rows_that_wait_and_rows_that_were_read_share_their_room():
+    rows = [{f"k{j}": float(i * j % 13) for j in range(200)} for i in range(1000)]
+    screener = learned(rows[:500], [0, 1] * 250)
+    assert len(screener.scores) == 200
+    for x in rows[500:]:
+        screener.learn_one(x, 1)
+    assert 1000 * 200 * 8 < screener._bank.nbytes < 1.2 * 1000 * 200 * 8
+
+
+@pytest.mark.parametrize(
     "labels", [[1.5, 2.5], [("a", 1), ("b", 2)], ["x", 3], [True, False], [np.bool_(0), 1]]
 )
 def test_labels_may_be_anything_hashable(labels):

@@ -2,8 +2,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <atomic>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -11,38 +9,10 @@
 #include "driftsieve/archive.hpp"
 #include "driftsieve/bank.hpp"
 #include "driftsieve/careful_update.hpp"
+#include "shared_bank.hpp"
 
 namespace driftsieve::bind {
 namespace {
-
-// A bank is used from one thread at a time. The GIL is released while it works, so that other
-// threads go on; a second thread that comes to the same bank meanwhile is turned away.
-class SharedBank {
-  public:
-    explicit SharedBank(Bank bank) : bank_(std::move(bank)) {}
-
-    template <class Work>
-    decltype(auto) use(const Work& work) {
-        if (busy_.exchange(true))
-            throw std::runtime_error(
-                "this bank is in use by another thread; give each thread its own bank and merge "
-                "them, or lock around the calls");
-        struct Release {
-            std::atomic<bool>& busy;
-            ~Release() { busy = false; }
-        } release{busy_};
-        nb::gil_scoped_release no_gil;
-        return work(bank_);
-    }
-
-    const Bank& peek() const { return bank_; }
-
-    std::vector<std::int64_t> integer_labels;  // by class; empty where labels are of another kind
-
-  private:
-    Bank bank_;
-    std::atomic<bool> busy_{false};
-};
 
 // False if a value is not finite, where nobody has looked before; then nothing has changed.
 template <class T>

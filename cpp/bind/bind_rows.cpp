@@ -24,9 +24,10 @@ Row pick(const Row& x, const Keys& keys) {
 void register_rows(nb::module_& m) {
     layout_is_known = probe_layout();
     nb::class_<RowCollector>(m, "RowCollector")
-        .def(nb::init<Index, Index, std::size_t, double, bool, bool, double>(), nb::arg("columns"),
-             nb::arg("classes"), nb::arg("width"), nb::arg("absent"), nb::arg("allow_nan"),
-             nb::arg("timed"), nb::arg("half_life"))
+        .def(nb::init<Index, Index, std::size_t, double, bool, bool, double, SharedBank*>(),
+             nb::arg("columns"), nb::arg("classes"), nb::arg("width"), nb::arg("absent"),
+             nb::arg("allow_nan"), nb::arg("timed"), nb::arg("half_life"), nb::arg("bank").none(),
+             nb::keep_alive<1, 9>())
         .def("check", &RowCollector::check, nb::arg("weight"), nb::arg("time").none())
         .def("make_room", &RowCollector::make_room, nb::arg("rows"), nb::arg("values"))
         .def(

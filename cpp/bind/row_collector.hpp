@@ -15,9 +15,9 @@
 #include "arrays.hpp"
 #include "dict_entries.hpp"
 #include "driftsieve/fading.hpp"
-#include "driftsieve/fresh_pages.hpp"
-#include "driftsieve/large_room.hpp"
+#include "driftsieve/open_rows.hpp"
 #include "key_order.hpp"
+#include "shared_bank.hpp"
 
 namespace driftsieve::bind {
 
@@ -38,23 +38,26 @@ enum Answer : int {
 // Gathers labelled rows that come as dictionaries, until a bank takes them. `columns` and `classes`
 // number the keys and the labels. The first `width` columns are written out, `absent` where a row
 // does not have the key; of the columns after them only what a row has is kept, as CSR with columns
-// counted from `width`. Rows have a time, or not, as `timed` says. Whatever a bank of that
+// counted from `width`. They are written to where the bank would keep them, if there is one that is
+// to get all of these columns. Rows have a time, or not, as `timed` says. Whatever a bank of that
 // half-life would refuse is refused here, when it comes, and not when the bank gets it with other
 // rows.
 class RowCollector {
   public:
     RowCollector(Index columns, Index classes, std::size_t width, double absent, bool allow_nan,
-                 bool timed, double half_life)
+                 bool timed, double half_life, SharedBank* bank)
         : order_(std::move(columns), width),
           class_index_(std::move(classes)),
           width_(width),
           absent_(absent),
           allow_nan_(allow_nan),
           timed_(timed),
-          fading_(half_life) {}
+          fading_(half_life),
+          bank_(bank) {}
 
     // How many rows, and values beyond the written-out columns, may be kept.
     void make_room(std::size_t rows, std::size_t values) {
+        require_idle();
         most_rows_ = rows;
         most_values_ = values;
     }
@@ -83,25 +86,23 @@ class RowCollector {
 
     // A row that is not taken leaves no trace.
     Answer append(const Row& x, nb::handle y, double weight, std::optional<double> time) {
+        require_idle();
         check(weight, time);
         PyObject* cls = find(class_index_, y.ptr());
         if (cls == nullptr) return kUnknown;
         if (size() >= most_rows_) return kNoRoom;
-        const std::size_t begin = size() * width_;
         const std::size_t extra = data_.size();
-        // All the room at once: what is not reached takes no memory.
-        if (dense_.size() < begin + width_) dense_.resize(most_rows_ * width_);
-        if (reached_ < begin + width_) {
-            reached_ = begin + width_;
-            pages_.get(dense_, reached_);
-        }
+        double* const row = place(size());
         Answer answer = kUnknown;
+        reading_ = true;
         try {
-            answer = take(x.ptr(), dense_.data() + begin);
+            answer = take(x.ptr(), row);
         } catch (...) {
+            reading_ = false;
             drop(extra);
             throw;
         }
+        reading_ = false;
         if (answer == kTaken && data_.size() > most_values_) answer = kNoRoom;
         if (answer != kTaken) {
             drop(extra);
@@ -118,21 +119,23 @@ class RowCollector {
     std::size_t n_values() const { return data_.size(); }
 
     std::size_t nbytes() const {
-        return 8 * (reached_ + data_.capacity() + indices_.capacity() + indptr_.capacity() +
-                    classes_.capacity() + weights_.capacity() + times_.capacity());
+        return room_.nbytes() + 8 * (data_.capacity() + indices_.capacity() + indptr_.capacity() +
+                                     classes_.capacity() + weights_.capacity() + times_.capacity());
     }
 
     // Views of the rows, good until the next call of another method.
     Rows rows(nb::handle self) {
+        require_idle();
         const auto view = [&](auto& values) {
             using T = typename std::decay_t<decltype(values)>::value_type;
             return Values<T>(values.data(), {values.size()}, self);
         };
-        return Rows(Values<double>(dense_.data(), {size(), width_}, self), view(data_),
-                    view(indices_), view(indptr_), view(classes_), view(weights_), view(times_));
+        return Rows(Values<double>(first_, {size(), width_}, self), view(data_), view(indices_),
+                    view(indptr_), view(classes_), view(weights_), view(times_));
     }
 
     void clear() {
+        require_idle();
         drop(0);
         indptr_.assign(1, 0);
         classes_.clear();
@@ -148,17 +151,31 @@ class RowCollector {
     bool allow_nan_;
     bool timed_;
     Fading fading_;
+    bool reading_ = false;
     std::size_t most_rows_ = 1;
     std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
-    LargeRoom<double> dense_;  // used again and again
-    std::size_t reached_ = 0;  // so many of it have been written to, now or earlier
-    FreshPages pages_;
+    SharedBank* bank_;
+    OpenRows room_;            // where there is no bank
+    double* first_ = nullptr;  // the written-out columns of the first row
     std::vector<double> data_;
     std::vector<std::int64_t> indices_;
     std::vector<std::int64_t> indptr_{0};
     std::vector<std::int64_t> classes_;
     std::vector<double> weights_;
     std::vector<double> times_;
+
+    // The conversion of a value may run any code, which must leave the place of the row alone.
+    void require_idle() const {
+        if (reading_) throw std::runtime_error("a row cannot be learned while another one is read");
+    }
+
+    // The place of row i, of those that wait.
+    double* place(std::size_t i) {
+        double* const row = bank_ == nullptr ? room_.place(i, width_, most_rows_)
+                                             : bank_->place(i, width_, most_rows_);
+        if (i == 0) first_ = row;
+        return row;
+    }
 
     void drop(std::size_t extra) {
         data_.resize(extra);

@@ -42,6 +42,16 @@ class Bank {
     bool is_sparse() const { return std::holds_alternative<SparseStore>(store_); }
     bool is_dense() const { return std::holds_alternative<DenseStore>(store_); }
 
+    // Room for a row that will come with a later update: see OpenRows. Of a dense bank of that many
+    // features, or one that has had no rows and becomes it.
+    double* place(std::size_t ahead, std::size_t n_features, std::size_t more) {
+        if (std::holds_alternative<std::monostate>(store_)) {
+            store_ = DenseStore(config_, n_features);
+            n_features_ = n_features;
+        }
+        return std::get<DenseStore>(store_).place(ahead, more);
+    }
+
     template <class T>
     void update(const MatrixView<T>& matrix, RowInfo info, std::size_t n_classes,
                 unsigned n_threads) {

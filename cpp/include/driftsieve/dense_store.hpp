@@ -34,6 +34,11 @@ class DenseStore {
     std::size_t n_features() const { return features_.size(); }
     std::size_t open_rows() const { return open_.size(); }
 
+    // Room for a row that will come with an update: see OpenRows.
+    double* place(std::size_t ahead, std::size_t more) {
+        return open_.place(ahead, n_features(), more);
+    }
+
     // Throws NotFinite where a value is infinite or missing, unless it may be, and leaves a store
     // of no use.
     template <class T>

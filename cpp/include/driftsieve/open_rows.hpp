@@ -26,7 +26,8 @@ class OpenRows {
     }
     RowInfo info() const { return {classes_, weights_, times_}; }
 
-    // Never more than `most` rows in all. Says whether all values are finite.
+    // Never more than `most` rows in all. Says whether all values are finite, of rows
+    // that were not written to their place by somebody who has looked.
     template <class T>
     bool append(const MatrixView<T>& rows, const RowInfo& info, std::size_t most) {
         if (!info.weights.empty() && weights_.empty()) weights_.assign(size(), 1.0);
@@ -42,13 +43,21 @@ class OpenRows {
         if (n_values > values_.capacity())
             values_.reserve(std::clamp(std::max(2 * values_.capacity(), kFirstRoom), n_values,
                                        most * rows.n_cols));
-        if (n_values > reached_) {
-            reached_ = n_values;
-            pages_.get(values_, n_values);
-        }
-        const std::size_t begin = values_.size();
+        reach(n_values);
+        double* const to = values_.data() + values_.size();
         values_.resize(n_values);
-        return copy(rows, values_.data() + begin);
+        if constexpr (std::is_same_v<T, double>)
+            if (rows.data == to) return true;  // they were written to their place
+        return copy(rows, to);
+    }
+
+    // Where a row is to be written that is not there yet: rows that are appended from there need
+    // not be copied. `ahead` others wait in front of it, `more` rows can wait in all.
+    double* place(std::size_t ahead, std::size_t n_cols, std::size_t more) {
+        // not when there are rows that wait: they would be left behind
+        if (ahead == 0) values_.reserve((size() + more) * n_cols);
+        reach((size() + ahead + 1) * n_cols);
+        return values_.data() + (size() + ahead) * n_cols;
     }
 
     void clear() {
@@ -142,6 +151,13 @@ class OpenRows {
             finite = finite && !find_bad_value(MatrixView<double>{to, 0, 1, 1, rows.n_cols}, false);
         }
         return finite;
+    }
+
+    // So many values are about to have been written.
+    void reach(std::size_t n_values) {
+        if (n_values <= reached_) return;
+        reached_ = n_values;
+        pages_.get(values_, n_values);
     }
 
     OpenRows without_values(std::size_t n_features) const {

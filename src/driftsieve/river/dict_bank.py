@@ -13,6 +13,7 @@ from scipy import sparse
 
 from driftsieve import growth
 from driftsieve._core import NO_ROOM, TAKEN, RowCollector
+from driftsieve._core import Bank as CoreBank
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing
 from driftsieve.limits import Limits
@@ -30,8 +31,8 @@ _NOBODY = Newcomers([], [])
 
 class DictBank:
     """Features are keys and classes are labels, both anything hashable and known from when they are
-    first seen. Rows wait until there is a block of them, which is taken in without a copy, or until
-    somebody reads.
+    first seen. Rows wait until there is a block of them or somebody reads, where a bank would keep
+    them, so that they are never copied.
 
     - ``absent="zero"``: one dense bank for the keys of the first row, and one sparse bank for all
       that come later. Both see every row, so a late feature has its zeros behind it.
@@ -304,12 +305,18 @@ class DictBank:
 
     def _collect(self, width: int) -> None:
         self._width = width  # of all dense columns
-        self._rows = self._collector(self._known.columns, self._known.classes, width)
+        dense = self._banks[:1] if self.absent == "zero" else self._banks
+        home = dense[0]._core if width and len(dense) == 1 else None  # several get a part each
+        self._rows = self._collector(self._known.columns, self._known.classes, width, home)
         self._meter = self._new_meter()
         self._make_room()
 
     def _collector(
-        self, columns: dict[Any, int], classes: dict[Any, int], width: int
+        self,
+        columns: dict[Any, int],
+        classes: dict[Any, int],
+        width: int,
+        home: CoreBank | None = None,
     ) -> RowCollector:
         return RowCollector(
             columns,
@@ -319,6 +326,7 @@ class DictBank:
             self.missing == "ignore",
             self.clock == "time",
             self._template.half_life,
+            home,
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "driftsieve/bank.hpp"
+
+namespace driftsieve::bind {
+
+namespace nb = nanobind;
+
+// A bank is used from one thread at a time. The GIL is released while it works, so that other
+// threads go on; a second thread that comes to the same bank meanwhile is turned away.
+class SharedBank {
+  public:
+    explicit SharedBank(Bank bank) : bank_(std::move(bank)) {}
+
+    template <class Work>
+    decltype(auto) use(const Work& work) {
+        if (busy_.exchange(true)) throw_busy();
+        struct Release {
+            std::atomic<bool>& busy;
+            ~Release() { busy = false; }
+        } release{busy_};
+        nb::gil_scoped_release no_gil;
+        return work(bank_);
+    }
+
+    const Bank& peek() const { return bank_; }
+
+    // Room for a row that the bank will be given later: see OpenRows. The GIL is held, so nobody
+    // begins to use the bank while it is written to.
+    double* place(std::size_t ahead, std::size_t n_features, std::size_t more) {
+        if (busy_) throw_busy();
+        return bank_.place(ahead, n_features, more);
+    }
+
+    std::vector<std::int64_t> integer_labels;  // by class; empty where labels are of another kind
+
+  private:
+    Bank bank_;
+    std::atomic<bool> busy_{false};
+
+    [[noreturn]] static void throw_busy() {
+        throw std::runtime_error(
+            "this bank is in use by another thread; give each thread its own bank and merge "
+            "them, or lock around the calls");
+    }
+};
+
+}  // namespace driftsieve::bind
