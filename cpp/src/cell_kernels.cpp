@@ -87,6 +87,18 @@ void cells_of(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& c
     }
 }
 
+// Calls add(i, index[i]) for all i, four to a step: then the steps take half the time.
+template <class Add>
+void for_each_cell(const std::uint16_t* index, std::size_t n, const Add& add) {
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        std::uint16_t four[4];
+        std::memcpy(four, index + i, sizeof four);
+        for (std::size_t k = 0; k < 4; ++k) add(i + k, four[k]);
+    }
+    for (; i < n; ++i) add(i, index[i]);
+}
+
 // Bit k is set where numbers[k] is `wanted`, for 16 numbers.
 std::uint32_t match(const std::uint16_t* numbers, std::uint16_t wanted) {
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
@@ -125,10 +137,34 @@ std::uint32_t differ(const double* values, double expected) {
     return mask;
 }
 
+// Cells are counted in numbers as wide as they are, of which more fit side by side.
+template <class Cell>
+using Count = std::conditional_t<std::is_integral_v<Cell>, Cell, std::uint64_t>;
+
+// Of some cells, and not less than `least`.
+std::uint16_t largest_of(const std::uint16_t* cells, std::size_t n, std::uint16_t least) {
+    for (std::size_t i = 0; i < n; ++i) least = cells[i] > least ? cells[i] : least;
+    return least;
+}
+
+double largest_of(const double* cells, std::size_t n, double least) {
+    // side by side, which the compiler would not do by itself: it knows nothing of the cells
+    constexpr std::size_t kLanes = 8;
+    using Lanes = double __attribute__((vector_size(8 * kLanes)));
+    Lanes lanes = least + Lanes{};
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        Lanes next;
+        std::memcpy(&next, cells + i, sizeof next);
+        lanes = next > lanes ? next : lanes;
+    }
+    for (std::size_t k = 0; k < kLanes; ++k) least = lanes[k] > least ? lanes[k] : least;
+    for (; i < n; ++i) least = cells[i] > least ? cells[i] : least;
+    return least;
+}
+
 template <class Cell>
 Kernels::Census census_of(const Cell* cells, std::size_t n_classes, std::size_t n, Cell* sums) {
-    // counted in numbers as wide as the cells, of which more fit side by side
-    using Count = std::conditional_t<std::is_integral_v<Cell>, Cell, std::uint64_t>;
     constexpr std::size_t kStretch = 1024;
     std::uint64_t used = 0;
     Cell largest = 0;
@@ -138,14 +174,32 @@ Kernels::Census census_of(const Cell* cells, std::size_t n_classes, std::size_t 
         for (std::size_t c = 1; c < n_classes; ++c)
             for (std::size_t i = begin; i < end; ++i)
                 sums[i] = static_cast<Cell>(sums[i] + cells[c * n + i]);
-        Count here = 0;
-        for (std::size_t i = begin; i < end; ++i) {
-            here = static_cast<Count>(here + (sums[i] != Cell{0} ? 1 : 0));
-            largest = sums[i] > largest ? sums[i] : largest;
-        }
+        Count<Cell> here = 0;
+        for (std::size_t i = begin; i < end; ++i)
+            here = static_cast<Count<Cell>>(here + (sums[i] != Cell{0} ? 1 : 0));
         used += here;
+        largest = largest_of(sums + begin, end - begin, largest);
     }
     return {used, static_cast<double>(largest)};
+}
+
+// Few are found: most stretches are passed over at the speed of counting what is found there.
+template <class Cell>
+std::size_t find_more_than(const Cell* cells, std::size_t n, Cell most, std::uint16_t* out) {
+    constexpr std::size_t kStretch = 64;
+    std::size_t found = 0;
+    for (std::size_t begin = 0; begin < n; begin += kStretch) {
+        const std::size_t end = begin + kStretch < n ? begin + kStretch : n;
+        Count<Cell> here = 0;
+        for (std::size_t i = begin; i < end; ++i)
+            here = static_cast<Count<Cell>>(here + (cells[i] > most ? 1 : 0));
+        for (std::size_t i = begin; here > 0; ++i) {
+            if (!(cells[i] > most)) continue;
+            out[found++] = static_cast<std::uint16_t>(i);
+            --here;
+        }
+    }
+    return found;
 }
 
 }  // namespace
@@ -153,14 +207,14 @@ Kernels::Census census_of(const Cell* cells, std::size_t n_classes, std::size_t 
 void count_cells(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& cuts,
                  std::uint16_t* __restrict index, std::uint16_t* __restrict cells) {
     cells_of(finest, n, cuts, index);
-    for (std::size_t i = 0; i < n; ++i) ++cells[index[i]];
+    for_each_cell(index, n, [=](std::size_t, std::uint16_t m) { ++cells[m]; });
 }
 
 void weigh_cells(const std::uint32_t* finest, const double* weights, std::size_t n,
                  const Kernels::Cuts& cuts, std::uint16_t* __restrict index,
                  double* __restrict cells) {
     cells_of(finest, n, cuts, index);
-    for (std::size_t i = 0; i < n; ++i) cells[index[i]] += weights[i];
+    for_each_cell(index, n, [=](std::size_t i, std::uint16_t m) { cells[m] += weights[i]; });
 }
 
 std::size_t find_any(const std::uint16_t* numbers, std::size_t n, const std::uint16_t* wanted,
@@ -221,6 +275,15 @@ Kernels::Census census(const std::uint16_t* cells, std::size_t n_classes, std::s
 Kernels::Census census_weights(const double* cells, std::size_t n_classes, std::size_t n,
                                double* sums) {
     return census_of(cells, n_classes, n, sums);
+}
+
+std::size_t find_fuller(const std::uint16_t* cells, std::size_t n, std::uint16_t most,
+                        std::uint16_t* out) {
+    return find_more_than(cells, n, most, out);
+}
+
+std::size_t find_heavier(const double* cells, std::size_t n, double most, std::uint16_t* out) {
+    return find_more_than(cells, n, most, out);
 }
 
 std::uint64_t sum_cells(const std::uint16_t* cells, std::size_t n) {

@@ -239,6 +239,30 @@ TEST_CASE("census of several classes") {
     });
 }
 
+TEST_CASE("find_fuller and find_heavier") {
+    on_every_path([](const Kernels& path) {
+        Source source(15);
+        for (const std::size_t n : lengths())
+            for (const std::size_t most : {0, 1, 30, 60, 65535}) {  // most are found, or hardly any
+                Unaligned<std::uint16_t> counts(n % 5, n), out(n % 2, n), heavy(n % 3, n);
+                Unaligned<double> weights(n % 3, n);
+                std::vector<std::uint16_t> expected;
+                for (std::size_t i = 0; i < n; ++i) {
+                    counts[i] = static_cast<std::uint16_t>(
+                        source.below(400) == 0 ? 65535 : source.below(62));
+                    weights[i] = counts[i] / 7.0;
+                    if (counts[i] > most) expected.push_back(static_cast<std::uint16_t>(i));
+                }
+                const std::size_t found = path.find_fuller(
+                    counts.data(), n, static_cast<std::uint16_t>(most), out.data());
+                CHECK(std::vector(out.data(), out.data() + found) == expected);
+                const std::size_t heavier = path.find_heavier(
+                    weights.data(), n, static_cast<double>(most) / 7.0, heavy.data());
+                CHECK(std::vector(heavy.data(), heavy.data() + heavier) == expected);
+            }
+    });
+}
+
 TEST_CASE("sum_weights_below") {
     std::vector<std::vector<double>> sums_of_baseline;
     on_every_path([&](const Kernels& path) {

@@ -91,7 +91,7 @@ class CellBlock {
     double largest_ = 0.0;
     bool has_cells_ = false;
     std::size_t classes_apart_ = 0;
-    std::vector<std::uint16_t> taken_cells_;
+    Room<std::uint16_t> taken_cells_;
     std::vector<std::uint16_t> taken_;  // by cell: number of what is taken out, from 1; else 0
     Room<std::uint32_t> members_;
     Room<std::uint32_t> first_;  // by number: the first member
@@ -180,27 +180,22 @@ class CellBlock {
         return true;
     }
 
-    // Numbers the cells to be taken out, in their order. Few are: most stretches are passed over at
-    // the speed of finding their largest cell.
+    // Numbers the cells to be taken out, in their order.
     void find_taken(Cell most) {
         if (taken_.size() < n_cells()) taken_.resize(n_cells());
-        taken_cells_.clear();
-        const auto take = [&](std::size_t m) {
-            taken_cells_.push_back(static_cast<std::uint16_t>(m));
-            taken_[m] = static_cast<std::uint16_t>(taken_cells_.size());
-        };
+        taken_cells_.resize(n_cells());
+        std::size_t found = 0;
+        std::uint16_t* out = taken_cells_.data();
         const std::size_t last = n_cells() - 1;
-        if (cells_[0] > Cell{0}) take(0);
-        constexpr std::size_t kStretch = 64;
-        for (std::size_t begin = 1; begin < last; begin += kStretch) {
-            const std::size_t end = std::min(last, begin + kStretch);
-            Cell largest{0};
-            for (std::size_t m = begin; m < end; ++m) largest = std::max(largest, cells_[m]);
-            if (largest <= most) continue;
-            for (std::size_t m = begin; m < end; ++m)
-                if (cells_[m] > most) take(m);
-        }
-        if (cells_[last] > Cell{0}) take(last);
+        if (cells_[0] > Cell{0}) out[found++] = 0;
+        if constexpr (kUnit)
+            found += kernels().find_fuller(cells_.data() + 1, last - 1, most, out + found);
+        else
+            found += kernels().find_heavier(cells_.data() + 1, last - 1, most, out + found);
+        for (std::size_t k = cells_[0] > Cell{0}; k < found; ++k) ++out[k];
+        if (cells_[last] > Cell{0}) out[found++] = static_cast<std::uint16_t>(last);
+        taken_cells_.resize(found);
+        for (std::size_t k = 0; k < found; ++k) taken_[out[k]] = static_cast<std::uint16_t>(k + 1);
     }
 
     // Places of the values in the cells to be taken out.

@@ -27,7 +27,7 @@ class CellMap {
     static constexpr std::size_t kMostCells = std::size_t{1} << 14;
     static constexpr std::size_t kCoarse = 256;
 
-    static constexpr std::size_t kSample = 512;
+    static constexpr std::size_t kSample = 1024;
 
     // About `cells` cells, between as many and twice as many, over a sample of at most kSample
     // values; false if the values do not spread, or spread beyond what doubles can scale.
@@ -62,9 +62,13 @@ class CellMap {
         return true;
     }
 
-    // Sample i of kSample, or fewer, of n values.
-    static std::size_t sample_size(std::size_t n) { return std::min(n, kSample); }
-    static std::size_t sample_step(std::size_t n) { return std::max<std::size_t>(1, n / kSample); }
+    // How many of n values to fit to, and how far they stand apart: an eighth, but not too few.
+    static std::size_t sample_size(std::size_t n) {
+        return std::min(n, std::clamp(n / 8, kSample / 2, kSample));
+    }
+    static std::size_t sample_step(std::size_t n) {
+        return std::max<std::size_t>(1, n / std::max<std::size_t>(1, sample_size(n)));
+    }
 
     std::size_t size() const { return size_; }
     double width() const { return width_; }  // of the finest cell there may be
@@ -163,30 +167,30 @@ class CellMap {
         return std::countr_zero(all);
     }
 
-    // The second smallest and second largest of the extremes of kLanes parts of the sample: an
-    // outlier or two do not stretch the grid.
+    // Of the extremes of kLanes parts of the sample, all but the smallest and the largest ones: a
+    // few outliers do not stretch the grid.
     static void bounds(std::span<const double> sample, double& low, double& high) {
         constexpr double inf = std::numeric_limits<double>::infinity();
         std::array<double, kLanes> lows, highs;
         lows.fill(inf);
         highs.fill(-inf);
-        const auto take = [&](std::size_t i, std::size_t lane) {
-            lows[lane] = std::min(lows[lane], sample[i]);
-            highs[lane] = std::max(highs[lane], sample[i]);
-        };
         std::size_t i = 0;
         for (; i + kLanes <= sample.size(); i += kLanes)
-            for (std::size_t lane = 0; lane < kLanes; ++lane) take(i + lane, lane);
-        for (std::size_t lane = 0; i < sample.size(); ++i, ++lane) take(i, lane);
-        double lowest = inf, highest = -inf;
-        low = inf;
-        high = -inf;
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            low = std::min(low, std::max(lowest, lows[lane]));
-            lowest = std::min(lowest, lows[lane]);
-            high = std::max(high, std::min(highest, highs[lane]));
-            highest = std::max(highest, highs[lane]);
+            for (std::size_t lane = 0; lane < kLanes; ++lane)
+                lows[lane] = std::min(lows[lane], sample[i + lane]);
+        for (i = 0; i + kLanes <= sample.size(); i += kLanes)
+            for (std::size_t lane = 0; lane < kLanes; ++lane)
+                highs[lane] = std::max(highs[lane], sample[i + lane]);
+        for (std::size_t lane = 0; i < sample.size(); ++i, ++lane) {
+            lows[lane] = std::min(lows[lane], sample[i]);
+            highs[lane] = std::max(highs[lane], sample[i]);
         }
+        // one in 256, but at least one on either side; a heavy tail is as long in a larger sample
+        const std::size_t outliers = std::max<std::size_t>(2, (sample.size() + 128) / 256) - 1;
+        std::sort(lows.begin(), lows.end());
+        std::sort(highs.begin(), highs.end());
+        low = lows[outliers];
+        high = highs[kLanes - 1 - outliers];
     }
 
     void cut_coarse_cells(std::span<const double> sample, std::size_t n_coarse, std::size_t cells) {
