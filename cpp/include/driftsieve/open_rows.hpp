@@ -48,7 +48,8 @@ class OpenRows {
         values_.resize(n_values);
         if constexpr (std::is_same_v<T, double>)
             if (rows.data == to) return true;  // they were written to their place
-        return copy(rows, to);
+        const std::size_t width = rows.n_cols;
+        return copy(rows, to, rows.n_rows * width > kInCache || most * width > kBlockInCache);
     }
 
     // Where a row is to be written that is not there yet: rows that are appended from there need
@@ -120,7 +121,9 @@ class OpenRows {
 
   private:
     static constexpr std::size_t kFirstRoom = std::size_t{1} << 25;  // values
-    static constexpr std::size_t kInCache = std::size_t{1} << 17;    // values
+    // Values of a batch, or of a whole block of rows that come one by one, that a cache can hold.
+    static constexpr std::size_t kInCache = std::size_t{1} << 17;
+    static constexpr std::size_t kBlockInCache = std::size_t{1} << 22;
 
     LargeRoom<double> values_;
     std::size_t reached_ = 0;  // so many of them have been written to, now or earlier
@@ -131,17 +134,17 @@ class OpenRows {
 
     // Row after row, and whether all values are finite.
     template <class T>
-    static bool copy(const MatrixView<T>& rows, double* to) {
+    static bool copy(const MatrixView<T>& rows, double* to, bool past_cache) {
         const std::size_t n_values = rows.n_rows * rows.n_cols;
         const auto width = static_cast<std::ptrdiff_t>(rows.n_cols);
         if (rows.n_rows > 1 && rows.col_stride == 1 && rows.row_stride == width)
-            return copy(MatrixView<T>{rows.data, 0, 1, 1, n_values}, to);  // one long row
+            return copy(MatrixView<T>{rows.data, 0, 1, 1, n_values}, to,
+                        past_cache);  // one long row
         bool finite = true;
         for (std::size_t i = 0; i < rows.n_rows; ++i, to += rows.n_cols) {
             if constexpr (std::is_same_v<T, double>) {
                 if (rows.col_stride == 1) {
-                    const auto by =
-                        n_values > kInCache ? kernels().copy_past_cache : kernels().copy_values;
+                    const auto by = past_cache ? kernels().copy_past_cache : kernels().copy_values;
                     finite = by(rows.row(i), rows.n_cols, to) && finite;
                     continue;
                 }
