@@ -219,7 +219,8 @@ def _of_values(core: CoreBank, values: int, width: int, n_classes: int, is_wide:
     features = min(values, width)
     pending = min(values, features * _most_pending(core))
     # class states are made when as many values are pending as may be, or one is missing
-    summed = features if core.ignore_missing else min(values / _most_pending(core), features)
+    at_once = core.ignore_missing or not core.quantiles
+    summed = features if at_once else min(values / _most_pending(core), features)
     summaries = values * _of_row(core, n_classes, is_wide)
     return _REST * features + _CLASS * n_classes * summed + _LOGGED * pending + summaries
 

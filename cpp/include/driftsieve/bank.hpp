@@ -67,11 +67,14 @@ class Bank {
         auto& sparse = std::get<SparseStore>(store_);
         std::vector<double> values(matrix.n_cols);
         std::vector<std::size_t> columns(matrix.n_cols);
-        for (std::size_t j = 0; j < matrix.n_cols; ++j) columns[j] = j;
         for (std::size_t i = 0; i < matrix.n_rows; ++i) {
-            for (std::size_t j = 0; j < matrix.n_cols; ++j)
-                values[j] = static_cast<double>(matrix.at(i, j));
-            add_row(sparse, info, i, values.data(), columns.data(), matrix.n_cols, 0, n_threads);
+            std::size_t count = 0;
+            for (std::size_t j = 0; j < matrix.n_cols; ++j) {
+                values[count] = static_cast<double>(matrix.at(i, j));
+                columns[count] = j;
+                count += values[count] != 0.0;
+            }
+            add_row(sparse, info, i, values.data(), columns.data(), count, 0, n_threads);
         }
     }
 

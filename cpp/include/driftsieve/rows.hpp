@@ -36,7 +36,7 @@ struct MatrixView {
     }
 };
 
-// Sparse rows in the caller's memory; duplicates have been summed. An absent entry is 0.
+// Sparse rows in the caller's memory; within a row the columns rise. An absent entry is 0.
 template <class T, class Index>
 struct CsrView {
     const T* data = nullptr;

@@ -22,6 +22,10 @@ namespace driftsieve {
 //
 // What the row loop needs of a feature lies side by side in a record of 32 bytes for two classes:
 // two fit in a cache line, and seldom is the line in the nearest cache. All else lies elsewhere.
+//
+// Slots are given in the order in which columns are first seen, and a row has to look each of them
+// up. But where most of the first columns have been seen, they are *in order*: column j has slot j,
+// some of them blank. The row then finds their records at once, and from low to high.
 class SparseRecords {
   public:
     static constexpr std::uint64_t kMostRows = std::numeric_limits<std::uint32_t>::max();
@@ -35,12 +39,18 @@ class SparseRecords {
     void grow(std::size_t n_columns) { entries_.resize(n_columns, 0); }
 
     static std::uint32_t slot_in(std::uint64_t entry) { return slot_plus_1(entry) - 1; }
-    bool seen(std::size_t column) const { return entries_[column] != 0; }
+    bool seen(std::size_t column) const {
+        return entries_[column] != 0 && !is_blank(slot_of(column));
+    }
     std::uint32_t slot_of(std::size_t column) const { return slot_in(entries_[column]); }
     std::size_t column_of(std::size_t slot) const { return column_of_slot_[slot]; }
 
-    // 0: missing values came first, so there is none.
-    double atom(std::size_t slot) const { return at<double>(record(slot)); }
+    // Of a column that has not been seen.
+    bool is_blank(std::size_t slot) const { return first_value(slot) == kUnseen; }
+    // 0: missing values came first, or nothing, so there is none.
+    double atom(std::size_t slot) const {
+        return std::isinf(first_value(slot)) ? 0.0 : first_value(slot);
+    }
     double weight(std::size_t slot, std::size_t cls) const {
         return at<double>(record(slot) + weight_at(cls));
     }
@@ -60,27 +70,29 @@ class SparseRecords {
             static_cast<std::uint32_t>(std::min(this->rows(slot, cls) + rows, kMostRows)));
     }
 
+    // Takes back that a row was counted.
+    void uncount(std::size_t slot, std::size_t cls, std::uint32_t rows) {
+        put(record(slot) + weight_at(cls) + kRows,
+            static_cast<std::uint32_t>(this->rows(slot, cls) - rows));
+    }
+
     // From now on weights are those of this epoch. A record is brought there when it is next
     // needed, never in a pass over all of them: entries of an earlier generation are not found.
     void advance(std::int64_t epoch) {
         epoch_ = epoch;
+        n_current_ = 0;
         if (++generation_ != 0) return;
         generation_ = 1;
         for (std::uint64_t& entry : entries_) entry = slot_plus_1(entry);
+        std::fill(stretches_.begin(), stretches_.end(), 0U);
     }
 
     // The slot of a column, its weights those of the present epoch; the column's first value
     // becomes its atom.
     std::uint32_t admit(std::size_t column, double value) {
-        if (!seen(column)) {
-            column_of_slot_.push_back(column);
-            rest_of_slot_.push_back(0);
-            epoch_of_slot_.push_back(epoch_);
-            records_.resize((n_slots() + 1) * units_per_record());
-            put(record(n_slots() - 1), std::isnan(value) ? 0.0 : value);
-            entries_[column] = n_slots();
-        }
+        give_slot(column);
         const std::uint32_t slot = slot_of(column);
+        if (is_blank(slot)) put(record(slot), std::isnan(value) || value == 0.0 ? kNone : value);
         rebase(slot);
         entries_[column] = std::uint64_t{generation_} << 32 | (slot + 1);
         return slot;
@@ -108,7 +120,7 @@ class SparseRecords {
         wide.room_ = std::max<std::size_t>(2, std::bit_ceil(n_classes));
         wide.records_.resize((n_slots() + 1) * wide.units_per_record());
         for (std::size_t slot = 0; slot < n_slots(); ++slot) {
-            put(wide.record(slot), atom(slot));
+            put(wide.record(slot), first_value(slot));
             for (std::size_t c = 0; c < room_; ++c)
                 wide.add(slot, c, weight(slot, c), rows(slot, c));
         }
@@ -128,6 +140,107 @@ class SparseRecords {
         }
         part.advance(epoch_);
         return part;
+    }
+
+    // Puts the first columns in order, as many as leave no more than half of them blank, or all if
+    // those are most. Says where each slot has gone to; nothing if all have stayed, since few of
+    // them, or few more, would be in order.
+    std::vector<std::uint32_t> put_in_order() {
+        std::size_t n = 0;
+        std::size_t n_seen = 0;
+        for (std::size_t j = 0; j < std::min(n_columns(), 2 * n_slots()); ++j) {
+            n_seen += j < n_in_order_ ? !is_blank(j) : entries_[j] != 0;
+            if (2 * n_seen > j) n = j + 1;
+        }
+        if (2 * n >= n_columns()) n = n_columns();
+        if (n <= n_in_order_ || (n < 4 * n_in_order_ && n < n_columns()) || 2 * n < n_slots())
+            return {};
+        SparseRecords ordered;
+        ordered.epoch_ = epoch_;
+        ordered.generation_ = generation_;
+        ordered.make_room_for(room_);
+        ordered.add_slots(n);
+        std::vector<std::uint32_t> moved(n_slots());
+        const auto move = [&](std::uint32_t from, std::size_t to) {
+            rebase(from);
+            moved[from] = static_cast<std::uint32_t>(to);
+            ordered.rest(to) = rest(from);
+            std::copy_n(record(from), record_bytes(), ordered.record(to));
+        };
+        for (std::size_t j = 0; j < n; ++j) {
+            ordered.column_of_slot_[j] = j;
+            if (entries_[j] != 0) move(slot_of(j), j);
+            entries_[j] = std::uint64_t{generation_} << 32 | (j + 1);
+        }
+        for (std::uint32_t slot = 0; slot < n_slots(); ++slot) {
+            if (column_of(slot) < n) continue;
+            ordered.add_slots(ordered.n_slots() + 1);
+            ordered.column_of_slot_.back() = column_of(slot);
+            move(slot, ordered.n_slots() - 1);
+            entries_[column_of(slot)] = std::uint64_t{generation_} << 32 | ordered.n_slots();
+        }
+        ordered.entries_.swap(entries_);
+        ordered.find_order();
+        *this = std::move(ordered);
+        return moved;
+    }
+
+    // How many of these columns, which rise, are in order.
+    template <class Index>
+    std::size_t count_in_order(const Index* columns, std::size_t count) const {
+        const auto before = [&](Index column) {
+            return static_cast<std::size_t>(column) < n_in_order_;
+        };
+        if (count == 0 || before(columns[count - 1])) return count;
+        return static_cast<std::size_t>(std::partition_point(columns, columns + count, before) -
+                                        columns);
+    }
+
+    // Brings columns that are in order to the present epoch, with their neighbours.
+    template <class Index>
+    void rebase_in_order(const Index* columns, std::size_t count) {
+        for (std::size_t k = 0; n_current_ < stretches_.size() && k < count; ++k) {
+            const std::size_t stretch = static_cast<std::size_t>(columns[k]) / kStretch;
+            if (stretches_[stretch] == generation_) continue;
+            const std::size_t end = std::min((stretch + 1) * kStretch, n_in_order_);
+            for (std::size_t j = stretch * kStretch; j < end; ++j)
+                rebase(static_cast<std::uint32_t>(j));
+            stretches_[stretch] = generation_;
+            ++n_current_;
+        }
+    }
+
+    // Adds a row's values in columns that are in order, after which there are `more` columns to
+    // come. Each counts as a row, and adds its weight if it is the atom; where the others are is
+    // written to `missed`, and their number is returned.
+    template <class T, class Index>
+    std::size_t add_in_order(std::size_t cls, double weight, std::uint32_t rows, const T* values,
+                             const Index* columns, std::size_t count, std::size_t more,
+                             std::uint32_t* missed) {
+        constexpr std::size_t kAhead = 32;
+        std::byte* const records = record(0);
+        const std::size_t size = record_bytes();
+        const std::size_t at_class = weight_at(cls);
+        const double added[] = {weight, 0.0};  // no branch, which would be foretold wrongly
+        std::size_t n_missed = 0;
+        const auto add = [&](std::size_t k) {
+            std::byte* record = records + static_cast<std::size_t>(columns[k]) * size;
+            std::byte* of_class = record + at_class;
+            const auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(values[k]));
+            const bool is_other = at<std::uint64_t>(record) != bits;
+            put(of_class, at<double>(of_class) + added[is_other]);
+            put(of_class + kRows, at<std::uint32_t>(of_class + kRows) + rows);
+            missed[n_missed] = static_cast<std::uint32_t>(k);
+            n_missed += is_other;
+        };
+        const std::size_t ahead = std::min(count, count + more - std::min(count + more, kAhead));
+        std::size_t k = 0;
+        for (; k < ahead; ++k) {
+            __builtin_prefetch(records + static_cast<std::size_t>(columns[k + kAhead]) * size);
+            add(k);
+        }
+        for (; k < count; ++k) add(k);
+        return n_missed;
     }
 
     // The row loop's view of all records, for one row: what it would otherwise load again after
@@ -177,6 +290,7 @@ class SparseRecords {
 
     std::size_t nbytes() const {
         return entries_.size() * sizeof(std::uint64_t) + bytes_in(records_) +
+               stretches_.size() * sizeof(std::uint32_t) +
                n_slots() * (sizeof(std::size_t) + sizeof(std::uint32_t) + sizeof(std::int64_t));
     }
 
@@ -215,7 +329,12 @@ class SparseRecords {
     struct alignas(32) Unit {
         std::byte bytes[32] = {};
     };
-    // By column: generation and slot + 1; 0: never seen.
+    // Values that are never met: first values of columns not seen, or seen as missing ones only.
+    static constexpr double kUnseen = std::numeric_limits<double>::infinity();
+    static constexpr double kNone = -std::numeric_limits<double>::infinity();
+    static constexpr std::size_t kStretch = 64;
+
+    // By column: generation and slot + 1; 0: there is no slot.
     std::vector<std::uint64_t> entries_;
     std::uint32_t generation_ = 1;
     std::int64_t epoch_ = 0;
@@ -226,6 +345,11 @@ class SparseRecords {
     std::vector<std::size_t> column_of_slot_;
     std::vector<std::uint32_t> rest_of_slot_;
     std::vector<std::int64_t> epoch_of_slot_;
+    std::size_t n_in_order_ = 0;  // columns j of slot j from the first on
+    // By kStretch of those columns: the generation in which all were brought to its epoch; and how
+    // many are of the present one.
+    std::vector<std::uint32_t> stretches_;
+    std::size_t n_current_ = 0;
 
     static std::uint32_t slot_plus_1(std::uint64_t entry) {
         return static_cast<std::uint32_t>(entry);
@@ -251,6 +375,36 @@ class SparseRecords {
     template <class T>
     static void put(std::byte* place, T number) {
         std::memcpy(place, &number, sizeof number);
+    }
+
+    double first_value(std::size_t slot) const { return at<double>(record(slot)); }
+
+    // All that come new are blank, and of the present epoch.
+    void add_slots(std::size_t n_slots) {
+        const std::size_t before = this->n_slots();
+        column_of_slot_.resize(n_slots);
+        rest_of_slot_.resize(n_slots);
+        epoch_of_slot_.resize(n_slots, epoch_);
+        records_.resize((n_slots + 1) * units_per_record());
+        for (std::size_t slot = before; slot < n_slots; ++slot) put(record(slot), kUnseen);
+    }
+
+    void give_slot(std::size_t column) {
+        if (entries_[column] != 0) return;
+        add_slots(n_slots() + 1);
+        column_of_slot_.back() = column;
+        entries_[column] = n_slots();
+        find_order();
+    }
+
+    void find_order() {
+        while (n_in_order_ < n_slots() && column_of(n_in_order_) == n_in_order_) {
+            if (n_in_order_ % kStretch == 0) {
+                stretches_.push_back(generation_);
+                ++n_current_;
+            }
+            ++n_in_order_;
+        }
     }
 
     void scale(std::size_t slot, double factor) {
@@ -284,7 +438,10 @@ class SparseRecords {
             require(from[1] <= static_cast<double>(epoch) && from[1] > -0x1p54);
             require(from[2] >= 0.0 && from[2] <= static_cast<double>(column_of_slot.size()));
             epoch_ = static_cast<std::int64_t>(from[1]);
-            admit(column, from[0]);
+            give_slot(column);
+            const auto is_0 = [](double number) { return number == 0.0; };
+            if (!is_0(from[0]) || !std::all_of(from + 2, from + stride, is_0))
+                admit(column, from[0]);
             rest(slot) = static_cast<std::uint32_t>(from[2]);
             for (std::size_t k = 3; k < stride; ++k) require_weight(from[k]);
             for (std::size_t c = 0; c < n_classes; ++c)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "driftsieve/parallel.hpp"
+#include "driftsieve/room.hpp"
 #include "driftsieve/rows.hpp"
 #include "driftsieve/sparse_feature.hpp"
 #include "driftsieve/sparse_records.hpp"
@@ -36,9 +37,9 @@ class SparseStore {
     void grow(std::size_t n_features) { records_.grow(n_features); }
     bool seen(std::size_t column) const { return records_.seen(column); }
 
-    // One row: `count` values and their columns, after which there are `more` columns of rows to
-    // come. Runs without branches but for rare events, and asks for the records it will need next:
-    // a record is seldom in the nearest cache.
+    // One row: `count` values and their columns, which rise, after which there are `more` columns
+    // of rows to come. Runs without branches but for rare events, and asks for the records it will
+    // need next: a record is seldom in the nearest cache.
     template <class T, class Index>
     void add_row(std::uint32_t cls, double sample_weight, double time, const Fading& fading,
                  const T* values, const Index* columns, std::size_t count, std::size_t more,
@@ -48,9 +49,19 @@ class SparseStore {
         admit_classes(cls + 1);
         ledger_.totals[cls].add(weight);
         if (log_.size() < log_end_ + count) log_.resize(log_end_ + count + kLogSize / 8);
-        LoggedValue* log = log_.data() + log_end_;
         const std::uint32_t rows = ledger_.totals[cls].rows <= SparseRecords::kMostRows;
-        for (std::size_t k = 0; k < count;) {
+        const std::size_t n_slots = records_.n_slots();
+        const std::size_t in_order = records_.count_in_order(columns, count);
+        records_.rebase_in_order(columns, in_order);
+        if (missed_.size() < in_order) missed_.resize(in_order);
+        const std::size_t n_missed = records_.add_in_order(
+            cls, weight, rows, values, columns, in_order, count - in_order + more, missed_.data());
+        for (const std::uint32_t k : std::span(missed_).first(n_missed))
+            add_other({static_cast<std::uint32_t>(columns[k]), cls, static_cast<double>(values[k]),
+                       weight},
+                      rows);
+        LoggedValue* log = log_.data() + log_end_;
+        for (std::size_t k = in_order; k < count;) {
             const SparseRecords::OfRow records(records_, cls, weight, rows);
             for (; k < count; ++k) {
                 if (k + 2 * kAhead < count + more) [[likely]] {
@@ -71,6 +82,7 @@ class SparseStore {
             if (k < count) records_.admit(static_cast<std::size_t>(columns[k]), values[k]);
         }
         log_end_ = static_cast<std::size_t>(log - log_.data());
+        put_in_order(n_slots);
         if (log_end_ >= kLogSize) drain(n_threads);
     }
 
@@ -85,8 +97,10 @@ class SparseStore {
         const double theirs = Fading::rebase_factor(ledger_.epoch - other.ledger_.epoch);
         admit_classes(n_classes);
         ledger_.add(other.ledger_, class_map, n_classes, theirs);
+        const std::size_t n_slots = records_.n_slots();
         Scratch scratch;
         for (std::uint32_t from = 0; from < other.records_.n_slots(); ++from) {
+            if (other.records_.is_blank(from)) continue;
             other.records_.rebase(from);
             const double atom = other.records_.atom(from);
             const std::uint32_t slot = records_.admit(target[other.records_.column_of(from)], atom);
@@ -109,6 +123,7 @@ class SparseStore {
             rest_of(slot).state.merge(rest.state, class_map, ledger_.totals, config_, scratch);
         }
         drain(n_threads, false);
+        put_in_order(n_slots);
     }
 
     // The same rows, features [begin, begin + count) only.
@@ -227,6 +242,7 @@ class SparseStore {
     static constexpr std::size_t kLogSize = std::size_t{1} << 17;
     static constexpr std::size_t kAhead = 32;
     static constexpr std::size_t kFewPending = 32;
+    static constexpr std::size_t kFewSlots = 1024;  // all in the nearest caches
 
     Config config_;
     Ledger ledger_;
@@ -235,17 +251,43 @@ class SparseStore {
     LargeRoom<LoggedValue> log_;  // up to log_end_; the rest is room
     std::size_t log_end_ = 0;
     LargeRoom<LoggedValue> log_scratch_;
+    Room<std::uint32_t> missed_;  // where a row has values that are not the atom
     Summary rebase_scratch_;
 
     std::span<const LoggedValue> log() const { return {log_.data(), log_end_}; }
 
-    // So many values a feature gathers before they are summed up.
-    std::size_t enough_pending() const { return config_.quantiles ? most_pending() : kFewPending; }
+    // So many values a feature gathers before they are summed up: moments alone take a few as
+    // easily as many.
+    std::size_t enough_pending() const { return config_.quantiles ? most_pending() : 1; }
     std::size_t most_pending() const { return std::max(kFewPending, config_.exact_values()); }
 
     void push_log(const LoggedValue& item) {
         if (log_end_ == log_.size()) log_.resize(2 * log_end_ + 64);
         log_[log_end_++] = item;
+    }
+
+    // A value of a column in order, counted as a row, that is not the atom.
+    void add_other(const LoggedValue& item, std::uint32_t rows) {
+        if (item.value == 0.0) {
+            records_.uncount(item.slot, item.cls, rows);
+        } else if (records_.is_blank(item.slot) && !std::isnan(item.value)) {
+            records_.admit(item.slot, item.value);
+            records_.add(item.slot, item.cls, item.weight, 0);
+        } else {
+            if (records_.is_blank(item.slot)) records_.admit(item.slot, item.value);
+            log_[log_end_++] = item;
+        }
+    }
+
+    // Whenever the number of slots, which was `before`, has come to another power of 2.
+    void put_in_order(std::size_t before) {
+        const std::size_t now = records_.n_slots();
+        if (now < kFewSlots || std::bit_width(now) == std::bit_width(before)) return;
+        const std::vector<std::uint32_t> moved = records_.put_in_order();
+        if (moved.empty()) return;
+        for (std::size_t i = 0; i < log_end_; ++i) log_[i].slot = moved[log_[i].slot];
+        for (SparseFeature& rest : rests_)
+            for (LoggedValue& item : rest.pending) item.slot = moved[item.slot];
     }
 
     // The log holds weights of the present epoch, so it is handed out before the epoch changes.
