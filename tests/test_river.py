@@ -509,6 +509,19 @@ def test_ever_new_keys_stay_within_the_bytes(absent, score, max_bytes):
     assert lax.selected[0] == "a"
 
 
+@pytest.mark.parametrize("absent", ["zero", "missing"])
+@pytest.mark.parametrize("max_bytes", [2e6, 2.6e6, 20e6])
+def test_rows_that_wait_stay_within_the_bytes(absent, max_bytes):
+    screener = FeatureScreener("t", max_bytes=max_bytes, absent=absent)
+    most = 0
+    for i in range(1100):
+        screener.learn_one({f"k{j}": float(i * j % 7) for j in range(300)}, i % 2)
+        most = max(most, screener._bank.nbytes)
+    assert most <= max_bytes
+    several_blocks = 1000 * 300 * 8  # quicker, where there is plenty of room
+    assert (most > several_blocks) == (max_bytes == 20e6)
+
+
 def test_a_first_row_too_wide_for_the_bytes():
     screener = FeatureScreener(max_bytes=1e5)
     for _ in range(2):

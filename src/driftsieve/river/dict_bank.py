@@ -250,7 +250,8 @@ class DictBank:
             wider = self._wider(n_keys) if n_keys > self._width else self._width
             widths = np.diff([0, *self._ends, wider]).tolist()
         rows, values = rows + len(self._rows), values + self._rows.n_values
-        return self._meter.needed(widths, n_keys - self._width, n_classes, rows, values)
+        further = 8 * self._width * self._block * self._further_blocks
+        return further + self._meter.needed(widths, n_keys - self._width, n_classes, rows, values)
 
     def _new_meter(self) -> growth.SharedMeter:
         if self.absent == "zero":
@@ -261,12 +262,10 @@ class DictBank:
     def _make_room(self) -> None:
         """Rows wait up to the end of a block of the banks, which take whole blocks as they lie."""
         self._meter.measure(self._n_values)
-        block = self._template._core.block_rows
         if self.clock == "batch":
             most = 1
-        elif block * self._width <= _MOST_CELLS:
-            most = block * max(1, min(_ROWS, _MOST_CELLS // max(1, self._width)) // block)
-            most -= self._taken % block
+        elif self._block * self._width <= _MOST_CELLS:
+            most = self._block * (1 + self._further_blocks) - self._taken % self._block
         else:
             most = max(1, _MOST_CELLS // 8 // self._width)
         left = self._limits.bytes - self._needed(most, 0)
@@ -275,6 +274,16 @@ class DictBank:
             most = min(most, int(left / self._meter.of_row(self._width)))
         values = left / growth.of_value(len(self._known.classes))
         self._rows.make_room(most, int(min(_MOST_VALUES, max(0.0, values))))
+
+    @property
+    def _block(self) -> int:
+        return self._template._core.block_rows
+
+    def _count_further_blocks(self) -> int:
+        """How many blocks may wait beyond one, which is what the meter allows for."""
+        further = min(_ROWS, _MOST_CELLS // max(1, self._width)) // self._block - 1
+        nbytes = 8 * self._width * self._block * further
+        return further if 0 < 4 * nbytes <= self._limits.bytes - self._needed(0, 0) else 0
 
     # --- what is known --------------------------------------------------------------------------
 
@@ -309,6 +318,8 @@ class DictBank:
         home = dense[0]._core if width and len(dense) == 1 else None  # several get a part each
         self._rows = self._collector(self._known.columns, self._known.classes, width, home)
         self._meter = self._new_meter()
+        self._further_blocks = 0
+        self._further_blocks = self._count_further_blocks()
         self._make_room()
 
     def _collector(
@@ -331,7 +342,11 @@ class DictBank:
 
     def __getstate__(self) -> dict[str, Any]:
         self.flush()  # what waits and what does not is no part of the state
-        return {name: v for name, v in vars(self).items() if name not in ("_rows", "_meter")}
+        return {
+            name: v
+            for name, v in vars(self).items()
+            if name not in ("_rows", "_meter", "_further_blocks")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
