@@ -117,6 +117,21 @@ std::uint32_t match(const std::uint16_t* numbers, std::uint16_t wanted) {
 #endif
 }
 
+// Bit k is set where numbers[k] is one of the wanted, for 32 numbers.
+std::uint32_t match_any(const std::uint16_t* numbers, const std::uint16_t* wanted,
+                        std::size_t n_wanted) {
+    std::uint32_t mask = 0;
+#ifdef __AVX512BW__
+    const __m512i all = _mm512_loadu_si512(numbers);
+    for (std::size_t k = 0; k < n_wanted; ++k)
+        mask |= _mm512_cmpeq_epi16_mask(all, _mm512_set1_epi16(static_cast<short>(wanted[k])));
+#else
+    for (std::size_t k = 0; k < n_wanted; ++k)
+        mask |= match(numbers, wanted[k]) | match(numbers + 16, wanted[k]) << 16;
+#endif
+    return mask;
+}
+
 // Bit k is set where values[k] is not `expected`, for 16 values.
 std::uint32_t differ(const double* values, double expected) {
     std::uint32_t mask = 0;
@@ -141,65 +156,66 @@ std::uint32_t differ(const double* values, double expected) {
 template <class Cell>
 using Count = std::conditional_t<std::is_integral_v<Cell>, Cell, std::uint64_t>;
 
-// Of some cells, and not less than `least`.
-std::uint16_t largest_of(const std::uint16_t* cells, std::size_t n, std::uint16_t least) {
-    for (std::size_t i = 0; i < n; ++i) least = cells[i] > least ? cells[i] : least;
-    return least;
+// Eight weights side by side, which the compiler would not do by itself where it does not know that
+// they are weights.
+constexpr std::size_t kLanes = 8;
+using Weights = double __attribute__((vector_size(8 * kLanes)));
+using Counts = std::int64_t __attribute__((vector_size(8 * kLanes)));
+
+void load(const double* from, Weights& into) {
+    std::memcpy(&into, from, sizeof into);
 }
 
-double largest_of(const double* cells, std::size_t n, double least) {
-    // side by side, which the compiler would not do by itself: it knows nothing of the cells
-    constexpr std::size_t kLanes = 8;
-    using Lanes = double __attribute__((vector_size(8 * kLanes)));
-    Lanes lanes = least + Lanes{};
+double largest_of(const Weights& weights) {
+    double largest = 0.0;
+    for (std::size_t k = 0; k < kLanes; ++k) largest = weights[k] > largest ? weights[k] : largest;
+    return largest;
+}
+
+double largest_of(const double* cells, std::size_t n) {
+    Weights lanes{};
     std::size_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
-        Lanes next;
-        std::memcpy(&next, cells + i, sizeof next);
+        Weights next;
+        load(cells + i, next);
         lanes = next > lanes ? next : lanes;
     }
-    for (std::size_t k = 0; k < kLanes; ++k) least = lanes[k] > least ? lanes[k] : least;
-    for (; i < n; ++i) least = cells[i] > least ? cells[i] : least;
-    return least;
+    double largest = largest_of(lanes);
+    for (; i < n; ++i) largest = cells[i] > largest ? cells[i] : largest;
+    return largest;
 }
 
-template <class Cell>
-Kernels::Census census_of(const Cell* cells, std::size_t n_classes, std::size_t n, Cell* sums) {
-    constexpr std::size_t kStretch = 1024;
-    std::uint64_t used = 0;
-    Cell largest = 0;
-    for (std::size_t begin = 0; begin < n; begin += kStretch) {
-        const std::size_t end = begin + kStretch < n ? begin + kStretch : n;
-        if (sums != cells) std::memcpy(sums + begin, cells + begin, (end - begin) * sizeof(Cell));
-        for (std::size_t c = 1; c < n_classes; ++c)
-            for (std::size_t i = begin; i < end; ++i)
-                sums[i] = static_cast<Cell>(sums[i] + cells[c * n + i]);
-        Count<Cell> here = 0;
-        for (std::size_t i = begin; i < end; ++i)
-            here = static_cast<Count<Cell>>(here + (sums[i] != Cell{0} ? 1 : 0));
-        used += here;
-        largest = largest_of(sums + begin, end - begin, largest);
-    }
-    return {used, static_cast<double>(largest)};
+std::uint16_t largest_of(const std::uint16_t* cells, std::size_t n) {
+    std::uint16_t largest = 0;
+    for (std::size_t i = 0; i < n; ++i) largest = cells[i] > largest ? cells[i] : largest;
+    return largest;
 }
 
 // Few are found: most stretches are passed over at the speed of counting what is found there.
 template <class Cell>
-std::size_t find_more_than(const Cell* cells, std::size_t n, Cell most, std::uint16_t* out) {
+Kernels::Fuller find_more_than(const Cell* cells, std::size_t n, Cell most, std::uint16_t* out) {
     constexpr std::size_t kStretch = 64;
     std::size_t found = 0;
+    Cell rest = 0;
     for (std::size_t begin = 0; begin < n; begin += kStretch) {
-        const std::size_t end = begin + kStretch < n ? begin + kStretch : n;
+        const std::size_t size = begin + kStretch < n ? kStretch : n - begin;
+        const Cell* stretch = cells + begin;
         Count<Cell> here = 0;
-        for (std::size_t i = begin; i < end; ++i)
-            here = static_cast<Count<Cell>>(here + (cells[i] > most ? 1 : 0));
-        for (std::size_t i = begin; here > 0; ++i) {
-            if (!(cells[i] > most)) continue;
-            out[found++] = static_cast<std::uint16_t>(i);
-            --here;
+        for (std::size_t i = 0; i < size; ++i)
+            here = static_cast<Count<Cell>>(here + (stretch[i] > most ? 1 : 0));
+        if (here == 0) {
+            const Cell largest = largest_of(stretch, size);
+            rest = largest > rest ? largest : rest;
+            continue;
+        }
+        for (std::size_t i = 0; i < size; ++i) {
+            if (stretch[i] > most)
+                out[found++] = static_cast<std::uint16_t>(begin + i);
+            else
+                rest = stretch[i] > rest ? stretch[i] : rest;
         }
     }
-    return found;
+    return {found, static_cast<double>(rest)};
 }
 
 }  // namespace
@@ -221,9 +237,8 @@ std::size_t find_any(const std::uint16_t* numbers, std::size_t n, const std::uin
                      std::size_t n_wanted, std::uint32_t* out) {
     std::size_t found = 0;
     std::size_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        std::uint32_t mask = 0;
-        for (std::size_t k = 0; k < n_wanted; ++k) mask |= match(numbers + i, wanted[k]);
+    for (; i + 32 <= n; i += 32) {
+        std::uint32_t mask = match_any(numbers + i, wanted, n_wanted);
         for (; mask != 0; mask &= mask - 1)
             out[found++] =
                 static_cast<std::uint32_t>(i) + static_cast<std::uint32_t>(__builtin_ctz(mask));
@@ -269,20 +284,60 @@ bool are_multiples(const double* values, std::size_t n, double width) {
 
 Kernels::Census census(const std::uint16_t* cells, std::size_t n_classes, std::size_t n,
                        std::uint16_t* sums) {
-    return census_of(cells, n_classes, n, sums);
+    constexpr std::size_t kStretch = 1024;
+    std::size_t used = 0;
+    std::uint16_t largest = 0;
+    for (std::size_t begin = 0; begin < n; begin += kStretch) {
+        const std::size_t end = begin + kStretch < n ? begin + kStretch : n;
+        if (sums != cells) std::memcpy(sums + begin, cells + begin, 2 * (end - begin));
+        for (std::size_t c = 1; c < n_classes; ++c)
+            for (std::size_t i = begin; i < end; ++i)
+                sums[i] = static_cast<std::uint16_t>(sums[i] + cells[c * n + i]);
+        std::uint16_t here = 0;
+        for (std::size_t i = begin; i < end; ++i) {
+            here = static_cast<std::uint16_t>(here + (sums[i] != 0 ? 1 : 0));
+            largest = sums[i] > largest ? sums[i] : largest;
+        }
+        used += here;
+    }
+    return {used, static_cast<double>(largest)};
 }
 
 Kernels::Census census_weights(const double* cells, std::size_t n_classes, std::size_t n,
                                double* sums) {
-    return census_of(cells, n_classes, n, sums);
+    Weights most{};
+    Counts counts{};
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        Weights sum, next;
+        load(cells + i, sum);
+        for (std::size_t c = 1; c < n_classes; ++c) {
+            load(cells + c * n + i, next);
+            sum += next;
+        }
+        std::memcpy(sums + i, &sum, sizeof sum);
+        most = sum > most ? sum : most;
+        counts -= sum != 0.0;  // true is -1
+    }
+    std::size_t used = 0;
+    for (std::size_t k = 0; k < kLanes; ++k) used += static_cast<std::size_t>(counts[k]);
+    double largest = largest_of(most);
+    for (; i < n; ++i) {
+        double sum = cells[i];
+        for (std::size_t c = 1; c < n_classes; ++c) sum += cells[c * n + i];
+        sums[i] = sum;
+        used += sum != 0.0;
+        largest = sum > largest ? sum : largest;
+    }
+    return {used, largest};
 }
 
-std::size_t find_fuller(const std::uint16_t* cells, std::size_t n, std::uint16_t most,
-                        std::uint16_t* out) {
+Kernels::Fuller find_fuller(const std::uint16_t* cells, std::size_t n, std::uint16_t most,
+                            std::uint16_t* out) {
     return find_more_than(cells, n, most, out);
 }
 
-std::size_t find_heavier(const double* cells, std::size_t n, double most, std::uint16_t* out) {
+Kernels::Fuller find_heavier(const double* cells, std::size_t n, double most, std::uint16_t* out) {
     return find_more_than(cells, n, most, out);
 }
 

@@ -17,9 +17,9 @@ Kernels::Census census(const std::uint16_t* cells, std::size_t n_classes, std::s
                        std::uint16_t* sums);
 Kernels::Census census_weights(const double* cells, std::size_t n_classes, std::size_t n,
                                double* sums);
-std::size_t find_fuller(const std::uint16_t* cells, std::size_t n, std::uint16_t most,
-                        std::uint16_t* out);
-std::size_t find_heavier(const double* cells, std::size_t n, double most, std::uint16_t* out);
+Kernels::Fuller find_fuller(const std::uint16_t* cells, std::size_t n, std::uint16_t most,
+                            std::uint16_t* out);
+Kernels::Fuller find_heavier(const double* cells, std::size_t n, double most, std::uint16_t* out);
 std::uint64_t sum_cells(const std::uint16_t* cells, std::size_t n);
 void add_cells(const std::uint16_t* cells, std::size_t n, double* into);
 void sum_weights_below(const double* cells, std::size_t n, double* below);

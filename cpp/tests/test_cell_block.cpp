@@ -39,7 +39,7 @@ struct Counted {
         finest.resize(block.values.size());
         kernels().finest_cells(block.values.data(), finest.size(), map.rule(), finest.data());
         const bool counted =
-            cells.fill(block.column, map, finest.data(), nullptr, kEpsilon * block.total, kFew);
+            cells.fill(block.column, map, finest.data(), kEpsilon * block.total, kFew);
         if (!counted) exact_summary<Weight>(rows, ours.n_classes, exact);
         merge_summaries(ours, counted ? cells.exact() : exact, merged);
         std::swap(ours, merged);
@@ -131,7 +131,7 @@ TEST_CASE("a cell as light as the last digit of the sum before it") {
     std::vector<std::uint32_t> finest(rows.size());
     kernels().finest_cells(block.values.data(), finest.size(), map.rule(), finest.data());
     CellBlock<double> cells;
-    REQUIRE(cells.fill(block.column, map, finest.data(), nullptr, 2.0, 0));
+    REQUIRE(cells.fill(block.column, map, finest.data(), 2.0, 0));
     std::vector<Weighed> old = {{2.5, 1.0, 0}};
     Summary summary, merged;
     exact_summary<double>(old, 1, summary);
@@ -151,8 +151,7 @@ TEST_CASE("too few or too many rows are not counted") {
         REQUIRE(map.fit(block.sample(), 100));
         std::vector<std::uint32_t> finest(n);
         kernels().finest_cells(block.values.data(), n, map.rule(), finest.data());
-        CHECK_FALSE(
-            cells.fill(block.column, map, finest.data(), nullptr, kEpsilon * block.total, kFew));
+        CHECK_FALSE(cells.fill(block.column, map, finest.data(), kEpsilon * block.total, kFew));
     }
 }
 
@@ -187,11 +186,14 @@ TEST_CASE("counting goes on in the same cells, and what was counted becomes part
             if (batch == 0) map.fit(block.sample(), 6 * kFew);
             std::vector<std::uint32_t> finest(block.values.size());
             kernels().finest_cells(block.values.data(), finest.size(), map.rule(), finest.data());
-            REQUIRE(cells.fill(block.column, map, finest.data(),
-                               counted.empty() ? nullptr : counted.data(), kEpsilon * truth.total(),
-                               kFew));
-            CHECK(cells.largest() <= kEpsilon * truth.total());
-            counted = cells.class_cells();
+            const double most = kEpsilon * truth.total();
+            if (batch == 0) {
+                REQUIRE(cells.fill(block.column, map, finest.data(), most, kFew));
+                counted = cells.class_cells();
+            } else {
+                REQUIRE(cells.fill_up(block.column, map, finest.data(), counted, most));
+            }
+            CHECK(cells.largest() <= most);
             merge_summaries(exact, cells.exact(), merged);
             std::swap(exact, merged);
             CellBlock<std::uint32_t> folder;
@@ -201,4 +203,20 @@ TEST_CASE("counting goes on in the same cells, and what was counted becomes part
             CHECK(truth.fault(whole, budget) == "");
         }
     }
+}
+
+TEST_CASE("rows that have moved away leave the cells as they were") {
+    Source source(12);
+    const Block block(source.rows(1000, 2, Kind::uniform, Weights::real), 2, false);
+    CellMap map;
+    map.fit(block.sample(), 6 * kFew);
+    std::vector<std::uint32_t> finest(block.values.size());
+    kernels().finest_cells(block.values.data(), finest.size(), map.rule(), finest.data());
+    CellBlock<double> cells;
+    REQUIRE(cells.fill(block.column, map, finest.data(), kEpsilon * block.total, kFew));
+    Room<double> counted = cells.class_cells();
+    const Room<double> before = counted;
+    std::fill(finest.begin(), finest.begin() + 300, 0u);  // below the grid
+    CHECK(!cells.fill_up(block.column, map, finest.data(), counted, 2 * kEpsilon * block.total));
+    CHECK(counted == before);
 }

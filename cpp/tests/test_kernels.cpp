@@ -247,18 +247,24 @@ TEST_CASE("find_fuller and find_heavier") {
                 Unaligned<std::uint16_t> counts(n % 5, n), out(n % 2, n), heavy(n % 3, n);
                 Unaligned<double> weights(n % 3, n);
                 std::vector<std::uint16_t> expected;
+                std::uint16_t rest = 0;
                 for (std::size_t i = 0; i < n; ++i) {
                     counts[i] = static_cast<std::uint16_t>(
                         source.below(400) == 0 ? 65535 : source.below(62));
                     weights[i] = counts[i] / 7.0;
-                    if (counts[i] > most) expected.push_back(static_cast<std::uint16_t>(i));
+                    if (counts[i] > most)
+                        expected.push_back(static_cast<std::uint16_t>(i));
+                    else
+                        rest = std::max(rest, std::uint16_t{counts[i]});
                 }
-                const std::size_t found = path.find_fuller(
+                const Kernels::Fuller fuller = path.find_fuller(
                     counts.data(), n, static_cast<std::uint16_t>(most), out.data());
-                CHECK(std::vector(out.data(), out.data() + found) == expected);
-                const std::size_t heavier = path.find_heavier(
+                CHECK(std::vector(out.data(), out.data() + fuller.found) == expected);
+                CHECK(fuller.rest == rest);
+                const Kernels::Fuller heavier = path.find_heavier(
                     weights.data(), n, static_cast<double>(most) / 7.0, heavy.data());
-                CHECK(std::vector(heavy.data(), heavy.data() + heavier) == expected);
+                CHECK(std::vector(heavy.data(), heavy.data() + heavier.found) == expected);
+                CHECK(heavier.rest == rest / 7.0);
             }
     });
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "driftsieve/block_column.hpp"
@@ -33,27 +34,26 @@ class CellBlock {
     // Up to so many classes have cells of their own.
     static constexpr std::size_t kFewClasses = 4;
 
-    // Values and their cells, on top of what earlier blocks have left there. False where counting
-    // would not pay or must not be done: few values, or values many of which would have to be taken
-    // out again. Up to `few` distinct values stay exact.
+    // Values and their cells. False where counting would not pay or must not be done: few values,
+    // or values many of which would have to be taken out again. Up to `few` distinct values stay
+    // exact.
     bool fill(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
-              const Cell* earlier, double most_per_cell, std::size_t few) {
-        if (map.size() == 0) return false;
-        if (earlier == nullptr &&
-            (column.size() <= few || static_cast<double>(column.size()) > kMostInCell))
-            return false;
-        map_ = &map;
-        earlier_ = earlier;
-        count(column, finest);
-        // there may be few distinct values: they must stay exact
-        const bool all = earlier == nullptr && used_ <= few;
-        const Cell most =
-            static_cast<Cell>(kUnit ? std::min(most_per_cell, kMostInCell) : most_per_cell);
-        if (!take_out(column, all ? Cell{0} : most, all || largest_ > static_cast<double>(most)))
-            return false;
-        has_cells_ = !all;
-        if (!exact_.empty()) look_over(cells_, 1);
-        return true;
+              double most_per_cell, std::size_t few) {
+        if (column.size() <= few || static_cast<double>(column.size()) > kMostInCell) return false;
+        return fill_cells(column, map, finest, nullptr, most_per_cell, few);
+    }
+
+    // On top of what earlier blocks have left in `counted`, which stays as it was if that is not to
+    // be done.
+    bool fill_up(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
+                 Room<Cell>& counted, double most_per_cell) {
+        earlier_cells_ = counted;
+        std::swap(class_cells_, counted);  // counted where they lie: there may be many
+        const bool filled =
+            fill_cells(column, map, finest, earlier_cells_.data(), most_per_cell, 0);
+        if (!filled) class_cells_ = earlier_cells_;
+        std::swap(class_cells_, counted);
+        return filled;
     }
 
     // What earlier blocks have left.
@@ -62,7 +62,7 @@ class CellBlock {
         classes_apart_ = n_classes;
         class_cells_.assign(earlier, earlier + n_classes * n_cells());
         cells_.resize(n_cells());
-        look_over(class_cells_, n_classes);
+        look_over(n_classes);
     }
 
     // What was taken out of the cells; whether there is anything else, and if so what.
@@ -86,7 +86,8 @@ class CellBlock {
     Room<std::uint16_t> index_;  // cell of each value
     Room<Cell> cells_;
     Room<Cell> class_cells_;  // class after class, where there are few
-    const Cell* earlier_ = nullptr;
+    Room<Cell> earlier_cells_;
+    const Cell* earlier_ = nullptr;  // what was in class_cells_, or null
     std::size_t used_ = 0;
     double largest_ = 0.0;
     bool has_cells_ = false;
@@ -109,15 +110,30 @@ class CellBlock {
             return column.weights[i];
     }
 
+    bool fill_cells(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
+                    const Cell* earlier, double most_per_cell, std::size_t few) {
+        if (map.size() == 0) return false;
+        map_ = &map;
+        earlier_ = earlier;
+        count(column, finest);
+        // there may be few distinct values: they must stay exact
+        const bool all = earlier == nullptr && used_ <= few;
+        const Cell most =
+            static_cast<Cell>(kUnit ? std::min(most_per_cell, kMostInCell) : most_per_cell);
+        if (!take_out(column, all ? Cell{0} : most, all || largest_ > static_cast<double>(most)))
+            return false;
+        has_cells_ = !all;
+        return true;
+    }
+
     void count(const BlockColumn& column, const std::uint32_t* finest) {
         const std::size_t n_classes = column.n_classes();
         classes_apart_ = n_classes <= kFewClasses ? n_classes : 0;
         const std::size_t n_apart = std::max<std::size_t>(1, classes_apart_);
-        class_cells_.resize(n_apart * n_cells());
-        if (earlier_ == nullptr)
+        if (earlier_ == nullptr) {
+            take_size(class_cells_, n_apart * n_cells(), 16);  // a feature may keep them
             std::fill(class_cells_.begin(), class_cells_.end(), Cell{0});
-        else
-            std::copy_n(earlier_, class_cells_.size(), class_cells_.begin());
+        }
         index_.resize(column.size());
         for (std::size_t c = 0; c < n_classes; ++c) {
             const std::size_t first = column.begin[c];
@@ -131,16 +147,17 @@ class CellBlock {
                                       index_.data() + first, cells);
         }
         cells_.resize(n_cells());
-        look_over(class_cells_, n_apart);
+        look_over(n_apart);
     }
 
     // What all classes have in the cells.
-    void look_over(const Room<Cell>& cells, std::size_t n_apart) {
+    void look_over(std::size_t n_apart) {
+        const Cell* apart = class_cells_.data();
         Kernels::Census census;
         if constexpr (kUnit)
-            census = kernels().census(cells.data(), n_apart, n_cells(), cells_.data());
+            census = kernels().census(apart, n_apart, n_cells(), cells_.data());
         else
-            census = kernels().census_weights(cells.data(), n_apart, n_cells(), cells_.data());
+            census = kernels().census_weights(apart, n_apart, n_cells(), cells_.data());
         used_ = census.used;
         largest_ = census.largest;
     }
@@ -176,6 +193,8 @@ class CellBlock {
                 class_cells_[at] = earlier_ == nullptr ? Cell{0} : earlier_[at];
                 cells_[m] = static_cast<Cell>(cells_[m] + class_cells_[at]);
             }
+            if (cells_[m] == Cell{0}) --used_;
+            largest_ = std::max(largest_, static_cast<double>(cells_[m]));
         }
         return true;
     }
@@ -188,10 +207,13 @@ class CellBlock {
         std::uint16_t* out = taken_cells_.data();
         const std::size_t last = n_cells() - 1;
         if (cells_[0] > Cell{0}) out[found++] = 0;
+        Kernels::Fuller fuller;
         if constexpr (kUnit)
-            found += kernels().find_fuller(cells_.data() + 1, last - 1, most, out + found);
+            fuller = kernels().find_fuller(cells_.data() + 1, last - 1, most, out + found);
         else
-            found += kernels().find_heavier(cells_.data() + 1, last - 1, most, out + found);
+            fuller = kernels().find_heavier(cells_.data() + 1, last - 1, most, out + found);
+        found += fuller.found;
+        largest_ = fuller.rest;
         for (std::size_t k = cells_[0] > Cell{0}; k < found; ++k) ++out[k];
         if (cells_[last] > Cell{0}) out[found++] = static_cast<std::uint16_t>(last);
         taken_cells_.resize(found);

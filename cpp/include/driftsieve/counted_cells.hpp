@@ -27,24 +27,19 @@ class CountedCells {
     template <class Cell>
     CountedCells(const CellMap& map, std::size_t n_classes, Room<Cell>&& cells)
         : map_(map), n_classes_(static_cast<std::uint32_t>(n_classes)) {
-        if (cells.capacity() - cells.size() <= cells.size() / 16)
-            room<Cell>() = std::move(cells);
-        else
-            room<Cell>() = cells;
+        room<Cell>() = std::move(cells);
     }
 
     const CellMap& map() const { return map_; }
     std::size_t n_classes() const { return n_classes_; }
 
-    // The cells, class after class; null if they hold numbers of another kind.
+    // The cells, class after class; empty if they hold numbers of another kind.
     template <class Cell>
-    const Cell* cells() const {
-        const Room<Cell>& held = const_cast<CountedCells*>(this)->room<Cell>();
-        return held.empty() ? nullptr : held.data();
-    }
-    template <class Cell>
-    void take(const Room<Cell>& cells) {
-        room<Cell>() = cells;
+    Room<Cell>& room() {
+        if constexpr (std::is_same_v<Cell, double>)
+            return wide_;
+        else
+            return narrow_;
     }
 
     void scale(double factor) {
@@ -111,14 +106,6 @@ class CountedCells {
     std::uint32_t n_classes_ = 0;
     Room<std::uint16_t> narrow_;  // rows that weigh 1 and do not fade
     Room<double> wide_;
-
-    template <class Cell>
-    Room<Cell>& room() {
-        if constexpr (std::is_same_v<Cell, double>)
-            return wide_;
-        else
-            return narrow_;
-    }
 
     template <class Cell>
     void load(const Room<Cell>& cells, std::size_t n_classes, Summary& out) const {

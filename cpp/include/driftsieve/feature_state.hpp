@@ -230,9 +230,9 @@ struct FeatureState {
         if (later == Counting::goes_on && !counting.empty() &&
             counting[0].n_classes() == n_classes) {
             counted_weight += counting[0].weight;
-            if (const Cell* earlier = counting[0].template cells<Cell>(); earlier != nullptr)
+            if (Room<Cell>& earlier = counting[0].template room<Cell>(); !earlier.empty())
                 counted =
-                    cells.fill(column, map, finest, earlier, config.epsilon * counted_weight, few);
+                    cells.fill_up(column, map, finest, earlier, config.epsilon * counted_weight);
         }
         if (!counting.empty() && !counted) {  // the rows have moved away from these cells
             fold<Weight>(weight - block_weight, config, scratch);
@@ -241,16 +241,13 @@ struct FeatureState {
         }
         if (!counted) {
             counted_weight = block_weight;
-            counted =
-                cells.fill(column, *used, finest, nullptr, config.epsilon * block_weight, few);
+            counted = cells.fill(column, *used, finest, config.epsilon * block_weight, few);
         }
         const bool goes_on = later == Counting::goes_on && counted && cells.has_cells() &&
                              n_classes <= cells.kFewClasses;
         if (goes_on) {
             if (counting.empty())
                 counting.emplace_back(*used, n_classes, std::move(cells.class_cells()));
-            else
-                counting[0].take(cells.class_cells());
             counting[0].weight = counted_weight;
             counting[0].fullest = cells.largest();
             if (cells.exact().empty() && !is_full(cells)) return;  // nothing but counting
@@ -294,9 +291,9 @@ struct FeatureState {
     template <class Weight>
     void fold(double weight, const Config& config, ScratchOf<Weight>& scratch) {
         using Cell = typename CellBlock<Weight>::Cell;
-        const CountedCells& counted = counting[0];
-        const Cell* earlier = counted.template cells<Cell>();
-        if (earlier == nullptr) {  // weights of another kind: rare, and done the plain way
+        CountedCells& counted = counting[0];
+        const Room<Cell>& earlier = counted.template room<Cell>();
+        if (earlier.empty()) {  // weights of another kind: rare, and done the plain way
             Summary whole, ours, theirs;
             load(n_classes(), whole, ours, theirs);
             prune(whole, weight, config);
@@ -304,8 +301,7 @@ struct FeatureState {
         } else {
             const std::size_t classes_known = n_classes();
             summary.load(classes_known, scratch.ours);
-            std::vector<Cell> known(earlier,
-                                    earlier + counted.n_classes() * (counted.map().size() + 2));
+            std::vector<Cell> known(earlier.begin(), earlier.end());
             known.resize(classes_known * (counted.map().size() + 2));  // classes that came later
             scratch.cells.resume(counted.map(), known.data(), classes_known);
             scratch.cells.merge(scratch.ours, static_cast<Weight>(config.epsilon * weight), {},

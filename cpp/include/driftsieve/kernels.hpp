@@ -61,11 +61,15 @@ struct Kernels {
                      std::uint16_t* sums);
     Census (*census_weights)(const double* cells, std::size_t n_classes, std::size_t n,
                              double* sums);
-    // Numbers of the cells that hold more than `most`, in order. There is room for all of them.
-    std::size_t (*find_fuller)(const std::uint16_t* cells, std::size_t n, std::uint16_t most,
-                               std::uint16_t* out);
-    std::size_t (*find_heavier)(const double* cells, std::size_t n, double most,
-                                std::uint16_t* out);
+    // Numbers of the cells that hold more than `most`, in order: how many there are, and what the
+    // fullest of the others holds. There is room for all of them.
+    struct Fuller {
+        std::size_t found;
+        double rest;
+    };
+    Fuller (*find_fuller)(const std::uint16_t* cells, std::size_t n, std::uint16_t most,
+                          std::uint16_t* out);
+    Fuller (*find_heavier)(const double* cells, std::size_t n, double most, std::uint16_t* out);
     // below[m] = sum of the cells before m, for m <= n.
     void (*sum_weights_below)(const double* cells, std::size_t n, double* below);
     // Sum of the cells; and into[m] += cells[m].

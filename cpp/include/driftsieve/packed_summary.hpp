@@ -114,7 +114,7 @@ class PackedSummary {
     void pack(const SummaryOf<Weight>& summary, Room<Number>& numbers) {
         const std::size_t n = summary.size();
         n_classes_ = static_cast<std::uint32_t>(summary.n_classes);
-        take_size(values_, n);
+        take_size(values_, n, 4);
         std::copy(summary.values.begin(), summary.values.end(), values_.begin());
         const auto as_number = [](Weight x) { return static_cast<Number>(x); };
         std::size_t kept = summary.weights.size();
@@ -125,7 +125,7 @@ class PackedSummary {
                 std::count(summary.weights.begin(), summary.weights.end(), Weight{0}));
         const bool all = few || kept == 0 ||
                          kept * (sizeof(Number) + 4) >= summary.weights.size() * sizeof(Number);
-        take_size(numbers, n + (all ? summary.weights.size() : kept));
+        take_size(numbers, n + (all ? summary.weights.size() : kept), 4);
         std::transform(summary.hidden.begin(), summary.hidden.end(), numbers.begin(), as_number);
         Number* weights = numbers.data() + n;
         if (all) {
@@ -133,23 +133,13 @@ class PackedSummary {
             std::transform(summary.weights.begin(), summary.weights.end(), weights, as_number);
             return;
         }
-        take_size(places_, kept);
+        take_size(places_, kept, 4);
         std::size_t k = 0;
         for (std::size_t place = 0; place < summary.weights.size(); ++place) {
             if (summary.weights[place] == Weight{0}) continue;
             places_[k] = static_cast<std::uint32_t>(place);
             weights[k++] = as_number(summary.weights[place]);
         }
-    }
-
-    // A vector keeps its capacity: it is given back where it would be more than a quarter too much.
-    template <class T>
-    static void take_size(Room<T>& room, std::size_t size) {
-        if (room.capacity() < size || room.capacity() > size + size / 4) {
-            room = Room<T>();
-            room.reserve(size);
-        }
-        room.resize(size);
     }
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <new>
 #include <utility>
@@ -28,5 +29,16 @@ struct Unfilled : std::allocator<T>, LeavesUnfilled {
 };
 template <class T>
 using Room = std::vector<T, Unfilled<T>>;
+
+// Of this size, its contents to be written. A vector grows by doubling and keeps its capacity: here
+// it is given back where it would be more than `part` of the size too much.
+template <class T>
+void take_size(Room<T>& room, std::size_t size, std::size_t part) {
+    if (room.capacity() < size || room.capacity() > size + size / part) {
+        room = Room<T>();
+        room.reserve(size);
+    }
+    room.resize(size);
+}
 
 }  // namespace driftsieve
