@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+from driftsieve._core import are_canonical
 from driftsieve.batch import Batch, RowError
 from driftsieve.sources import as_batches
 
@@ -100,6 +101,30 @@ def test_corrupt_csr_is_refused() -> None:
     matrix.indices[0] = 99
     with pytest.raises(ValueError, match="ind"):
         Batch.of(matrix, Y)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_canonical_rows_are_those_that_scipy_finds_canonical(index: Any) -> None:
+    rng = np.random.default_rng(1)
+    found = set()
+    for _ in range(2000):
+        indptr = np.sort(rng.integers(0, 20, 4)).astype(index)
+        indptr[0] = rng.random() < 0.05
+        if rng.random() < 0.05:
+            indptr[2] += rng.integers(-3, 4)
+        rows = [rng.choice(25, max(n, 0), replace=False) for n in np.diff(indptr)]
+        indices = np.concatenate([np.sort(row) for row in rows]).astype(index)
+        if len(indices) and rng.random() < 0.5:
+            indices[rng.integers(len(indices))] = rng.integers(-1, 26)
+        try:
+            matrix = sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=(3, 25))
+            matrix.check_format(full_check=True)
+            expected = matrix.has_canonical_format
+        except ValueError:
+            expected = False
+        assert are_canonical(indices, indptr, 25) == expected, (indices, indptr)
+        found.add(expected)
+    assert found == {True, False}
 
 
 FRAMES = [pd.DataFrame, pl.DataFrame, pa.table]

@@ -17,6 +17,20 @@ void register_validate(nb::module_& m) {
         nb::gil_scoped_release no_gil;
         return find_bad_value(view(X), allow_nan);
     });
+    const auto csr = [&](auto are) {
+        m.def("are_canonical", are, nb::arg("indices").noconvert(), nb::arg("indptr").noconvert(),
+              nb::arg("n_cols"), "Whether the columns of CSR rows are in range, and rise in each.");
+    };
+    csr([](const Vector<std::int32_t>& indices, const Vector<std::int32_t>& indptr,
+           std::size_t n_cols) {
+        nb::gil_scoped_release no_gil;
+        return are_canonical(view(indices), view(indptr), n_cols);
+    });
+    csr([](const Vector<std::int64_t>& indices, const Vector<std::int64_t>& indptr,
+           std::size_t n_cols) {
+        nb::gil_scoped_release no_gil;
+        return are_canonical(view(indices), view(indptr), n_cols);
+    });
 }
 
 }  // namespace driftsieve::bind

@@ -17,6 +17,13 @@ def find_bad_value(X: Annotated[NDArray[numpy.float32], dict(shape=(None, None),
     Row and column of the first value that is infinite (or NaN, unless allowed).
     """
 
+@overload
+def are_canonical(indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_cols: int) -> bool: ...
+
+@overload
+def are_canonical(indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_cols: int) -> bool:
+    """Whether the columns of CSR rows are in range, and rise in each."""
+
 class Clock(enum.Enum):
     sample = 0
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from driftsieve._core import find_bad_value
+from driftsieve._core import are_canonical, find_bad_value
 from driftsieve.labels import integers
 
 Missing = Literal["error", "ignore"]
@@ -145,12 +145,12 @@ def _csr(X: Any) -> sparse.csr_array:
     if X.ndim != 2:
         raise ValueError(f"Expected 2D sparse array, got {X.ndim}D instead.")
     csr = sparse.csr_array(X)
-    csr.check_format(full_check=True)  # an index out of range would be read outside the array
-    if not csr.has_canonical_format:
+    csr.indices, csr.indptr = map(np.ascontiguousarray, (csr.indices, csr.indptr))
+    if not are_canonical(csr.indices, csr.indptr, csr.shape[1]):
+        csr.check_format(full_check=True)  # an index out of range would be read outside the array
         csr = csr.copy()  # the constructor shares the caller's arrays
         csr.sum_duplicates()
     csr.data = np.ascontiguousarray(_as_float(csr.data))
-    csr.indices, csr.indptr = map(np.ascontiguousarray, (csr.indices, csr.indptr))
     return csr
 
 

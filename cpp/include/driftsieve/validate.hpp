@@ -35,6 +35,27 @@ std::optional<std::pair<std::size_t, std::size_t>> find_bad_value(const MatrixVi
     return std::nullopt;
 }
 
+// Whether these can be the columns of sparse rows as a CsrView has them: within each row they rise,
+// from 0 on or later, and stay below n_cols.
+template <class Index>
+bool are_canonical(std::span<const Index> indices, std::span<const Index> indptr,
+                   std::size_t n_cols) {
+    if (indptr.empty() || indptr[0] != 0) return false;
+    for (std::size_t i = 0; i + 1 < indptr.size(); ++i) {
+        if (indptr[i] > indptr[i + 1]) return false;
+        const auto begin = static_cast<std::size_t>(indptr[i]);
+        const auto end = static_cast<std::size_t>(indptr[i + 1]);
+        if (end > indices.size()) return false;
+        if (begin == end) continue;
+        int falls = 0;  // no way out in between, so that many are compared at once
+        for (std::size_t k = begin + 1; k < end; ++k) falls |= indices[k] <= indices[k - 1];
+        if (falls != 0 || indices[begin] < 0 ||
+            static_cast<std::size_t>(indices[end - 1]) >= n_cols)
+            return false;
+    }
+    return true;
+}
+
 struct NotFinite : std::invalid_argument {
     NotFinite() : std::invalid_argument("a value is infinite or missing") {}
 };
