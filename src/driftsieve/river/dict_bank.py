@@ -31,8 +31,8 @@ _NOBODY = Newcomers([], [])
 
 class DictBank:
     """Features are keys and classes are labels, both anything hashable and known from when they are
-    first seen. Rows wait until there is a block of them or somebody reads, where a bank would keep
-    them, so that they are never copied.
+    first seen. Rows wait until there is a block of them, which is taken in without a copy, or until
+    somebody reads: where a bank would keep them, if it is one bank.
 
     - ``absent="zero"``: one dense bank for the keys of the first row, and one sparse bank for all
       that come later. Both see every row, so a late feature has its zeros behind it.
