@@ -300,6 +300,18 @@ def test_labels_may_be_anything_hashable(labels):
     assert screener.scores == plain.scores
 
 
+def test_a_feature_that_comes_later_meets_the_classes_in_another_order():
+    rng = np.random.default_rng(5)
+    rows = [{"a": a, "b": b} for a, b in rng.normal(size=(200, 2)).tolist()]
+    labels = [1, 0] * 100
+    late = learned([{"a": 0.5}] * 3, [0, 2, 1], score="fisher", absent="missing")
+    for x, y in zip(rows, labels, strict=True):
+        late.learn_one(x, y)
+        late._bank.flush()
+    alone = learned(rows, labels, score="fisher", absent="missing")
+    assert late.scores["b"] == pytest.approx(alone.scores["b"], rel=1e-12)
+
+
 def test_before_two_classes_all_features_pass():
     screener = FeatureScreener(k=1)
     x = {"a": 1.0, "text": "is fine here"}

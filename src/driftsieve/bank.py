@@ -211,6 +211,29 @@ class Bank:
         with self._alone:
             return self._take(batch)
 
+    def _update_known(
+        self,
+        X: Any,
+        y: NDArray[np.int64],
+        n_classes: int,
+        sample_weight: NDArray[np.float64] | None,
+        t: NDArray[np.float64] | None,
+    ) -> bool:
+        """Take in rows that someone has checked and found room for, of classes by number.
+
+        False, and nothing has changed, if the labels of this bank are not 0 to ``n_classes`` - 1,
+        in that order.
+        """
+        if not self._labels.are_first_numbers(n_classes):
+            return False
+        rows = (y.astype(np.uint32), sample_weight, t, n_classes, self._threads)
+        with self._alone:
+            if isinstance(X, np.ndarray):
+                self._core.update_dense(X, *rows, True)
+            else:
+                self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows)
+        return True
+
     def _look_at(self, batch: Batch) -> None:
         check_finite(batch.X, batch.feature_names, allow_nan=self.missing == "ignore")
 

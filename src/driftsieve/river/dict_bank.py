@@ -174,21 +174,25 @@ class DictBank:
         times: NDArray[Any] | None,
     ) -> None:
         # Everything was checked when it came: no need to do so again.
-        rows = (codes, weights, times, None, self.missing == "error")
+        rows = (codes, weights, times)
         if self.absent == "zero":
             late = self._late(laid)
             if self._width:
-                self._banks[0].update_batch(Batch(laid.dense, *rows))
-            self._banks[1].update_batch(Batch(late, *rows))
+                self._give(self._banks[0], laid.dense, *rows)
+            self._give(self._banks[1], late, *rows)
         else:
             begin = 0
             for bank, end in zip(self._banks, self._ends, strict=True):
-                bank.update_batch(Batch(laid.dense[:, begin:end], *rows))
+                self._give(bank, laid.dense[:, begin:end], *rows)
                 begin = end
         self._taken += len(codes)
         self._n_values += len(laid.data)
         self._rows.clear()
         self._make_room()
+
+    def _give(self, bank: Bank, X: Any, codes: Any, weights: Any, times: Any) -> None:
+        if not bank._update_known(X, codes, len(self._known.classes), weights, times):
+            bank.update_batch(Batch(X, codes, weights, times, None, self.missing == "error"))
 
     def _late(self, laid: Laid) -> sparse.csr_array:
         shape = (len(laid.indptr) - 1, len(self._known.columns) - self._width)
