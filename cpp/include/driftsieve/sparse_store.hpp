@@ -12,6 +12,7 @@
 #include "driftsieve/parallel.hpp"
 #include "driftsieve/room.hpp"
 #include "driftsieve/rows.hpp"
+#include "driftsieve/run_moments.hpp"
 #include "driftsieve/sparse_feature.hpp"
 #include "driftsieve/sparse_records.hpp"
 
@@ -256,9 +257,7 @@ class SparseStore {
 
     std::span<const LoggedValue> log() const { return {log_.data(), log_end_}; }
 
-    // So many values a feature gathers before they are summed up: moments alone take a few as
-    // easily as many.
-    std::size_t enough_pending() const { return config_.quantiles ? most_pending() : 1; }
+    // So many values a feature gathers before they are summed up.
     std::size_t most_pending() const { return std::max(kFewPending, config_.exact_values()); }
 
     void push_log(const LoggedValue& item) {
@@ -338,15 +337,21 @@ class SparseStore {
             rest_of(slot);  // made here, since making one may move the others
             runs.push_back({begin, i});
         }
-        const std::size_t enough = enough_pending();
+        const std::size_t enough = most_pending();
         parallel_chunks(runs.size(), 256, n_threads, [&](std::size_t lo, std::size_t hi) {
             Scratch scratch;
+            RunMoments moments;
             for (std::size_t k = lo; k < hi; ++k) {
                 const auto logged = items.subspan(runs[k].begin, runs[k].end - runs[k].begin);
                 SparseFeature& rest = rests_[records_.rest(logged[0].slot) - 1];
                 // missing ones first: what may be hidden is a share of the weight without them
                 const std::span<const LoggedValue> run = rest.take_missing(logged);
-                if (rest.pending.size() + run.size() < enough)
+                if (!config_.quantiles)
+                    moments.sum_up(run, ledger_.totals.size(),
+                                   [&](std::uint32_t cls, const Moments& more) {
+                                       rest.state.of(cls).moments.merge(more);
+                                   });
+                else if (rest.pending.size() + run.size() < enough)
                     rest.wait(run);
                 else
                     rest.fold(run, are_new, ledger_.totals, config_, scratch);
