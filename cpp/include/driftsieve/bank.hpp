@@ -190,8 +190,8 @@ class Bank {
                             visit);
             if (sparse != nullptr)
                 sparse->read(
-                    begin + lo, begin + hi, now, log, visit,
-                    [&](std::size_t j, std::size_t i) { writer.copy(i - begin, j - begin); });
+                    begin + lo, begin + hi, now, log,
+                    [&](const Column& column) { writer.fill(column, lo, hi); }, visit);
         });
     }
 
@@ -357,19 +357,22 @@ class Bank {
         const Ledger now = current_ledger();
         const SortedLog log = sparse->sorted_log(0, n_features_);
         std::vector<FeatureState> features(n_features_);
+        const auto take = [&](const Column& column, FeatureState& feature) {
+            for (std::uint32_t c = 0; c < n_classes_; ++c) {
+                if (now.totals[c].rows == 0) continue;
+                ClassState& state = feature.of(c);
+                state.missing = column.missing[c];
+                state.moments = column.moments[c];
+            }
+            if (config_.quantiles) feature.summary.store(column.summary);
+        };
         parallel_chunks(n_features_, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
             sparse->read(
                 lo, hi, now, log,
-                [&](std::size_t j, const Column& column) {
-                    for (std::uint32_t c = 0; c < n_classes_; ++c) {
-                        if (now.totals[c].rows == 0) continue;
-                        ClassState& state = features[j].of(c);
-                        state.missing = column.missing[c];
-                        state.moments = column.moments[c];
-                    }
-                    if (config_.quantiles) features[j].summary.store(column.summary);
+                [&](const Column& column) {
+                    for (std::size_t j = lo; j < hi; ++j) take(column, features[j]);
                 },
-                [&](std::size_t j, std::size_t i) { features[j] = features[i]; });
+                [&](std::size_t j, const Column& column) { take(column, features[j]); });
         });
         DenseStore dense(config_, 0);
         dense.adopt(std::move(features), now);

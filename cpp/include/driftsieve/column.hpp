@@ -23,10 +23,11 @@ struct Column {
     const ExactStrip* exact = nullptr;
     std::size_t place = 0;
 
-    void reset(std::size_t n_classes) {
+    // Empty, but for mini-bins that are to be written.
+    void reset(std::size_t n_classes, std::size_t n_mini_bins = 0) {
         moments.assign(n_classes, Moments{});
         missing.assign(n_classes, 0.0);
-        summary.reset(0, n_classes);
+        summary.reset(n_mini_bins, n_classes);
         counted = nullptr;
         raw = BlockColumn{};
         exact = nullptr;

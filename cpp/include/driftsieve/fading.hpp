@@ -52,6 +52,7 @@ class Fading {
 
     // What stored weights are multiplied by when a state moves `epochs` landmarks on.
     static double rebase_factor(std::int64_t epochs) {
+        if (epochs == 0) return 1.0;  // by far most often
         return epochs > 4 ? 0.0 : std::ldexp(1.0, -kSpan * static_cast<int>(epochs));
     }
 

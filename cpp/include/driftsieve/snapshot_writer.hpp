@@ -32,6 +32,35 @@ class SnapshotWriter {
 
     // Feature i of the snapshot.
     void write(const Column& column, std::size_t i) {
+        if (out_.weight != nullptr || out_.mean != nullptr) write_classes(column, i);
+        if (out_.bins == nullptr) return;
+        out_.rank_error[i] =
+            unit_ * cutter_.cut(column, {out_.class_place, out_.n_bins, unit_,
+                                         out_.edges + i * n_edges(), out_.bins + i * n_cells()});
+    }
+
+    // Features [begin, end).
+    void fill(const Column& column, std::size_t begin, std::size_t end) {
+        write(column, begin);
+        for (std::size_t c = 0; c < n_classes(); ++c)
+            for (double* of_class : {out_.weight, out_.mean, out_.centred_mean, out_.variance})
+                if (of_class != nullptr) repeat(of_class + c * out_.n_features, 1, begin, end);
+        if (out_.bins == nullptr) return;
+        repeat(out_.edges, n_edges(), begin, end);
+        repeat(out_.bins, n_cells(), begin, end);
+        repeat(out_.rank_error, 1, begin, end);
+    }
+
+  private:
+    SnapshotArrays out_;
+    double unit_;
+    BinCutter cutter_;
+
+    std::size_t n_classes() const { return out_.class_place.size(); }
+    std::size_t n_edges() const { return out_.n_bins - 1; }
+    std::size_t n_cells() const { return out_.n_bins * n_classes(); }
+
+    void write_classes(const Column& column, std::size_t i) {
         const double centre = centre_of(column.moments);
         for (std::size_t c = 0; c < n_classes(); ++c) {
             const Moments& moments = column.moments[c];
@@ -45,33 +74,18 @@ class SnapshotWriter {
             if (out_.variance != nullptr)
                 out_.variance[at] = moments.weight > 0.0 ? moments.m2 / moments.weight : 0.0;
         }
-        if (out_.bins == nullptr) return;
-        out_.rank_error[i] =
-            unit_ * cutter_.cut(column, {out_.class_place, out_.n_bins, unit_,
-                                         out_.edges + i * (out_.n_bins - 1),
-                                         out_.bins + i * out_.n_bins * n_classes()});
     }
 
-    // Feature j is as feature i.
-    void copy(std::size_t i, std::size_t j) {
-        for (std::size_t c = 0; c < n_classes(); ++c)
-            for (double* of_class : {out_.weight, out_.mean, out_.centred_mean, out_.variance})
-                if (of_class != nullptr)
-                    of_class[c * out_.n_features + j] = of_class[c * out_.n_features + i];
-        if (out_.bins == nullptr) return;
-        const std::size_t n_edges = out_.n_bins - 1;
-        const std::size_t n_cells = out_.n_bins * n_classes();
-        std::copy_n(out_.edges + i * n_edges, n_edges, out_.edges + j * n_edges);
-        std::copy_n(out_.bins + i * n_cells, n_cells, out_.bins + j * n_cells);
-        out_.rank_error[j] = out_.rank_error[i];
+    // Rows begin + 1 to end - 1 of a table become what row `begin` is: that, then twice as many
+    // with every step.
+    static void repeat(double* table, std::size_t width, std::size_t begin, std::size_t end) {
+        double* first = table + begin * width;
+        for (std::size_t done = 1; done < end - begin;) {
+            const std::size_t more = std::min(done, end - begin - done);
+            std::copy_n(first, more * width, first + done * width);
+            done += more;
+        }
     }
-
-  private:
-    SnapshotArrays out_;
-    double unit_;
-    BinCutter cutter_;
-
-    std::size_t n_classes() const { return out_.class_place.size(); }
 
     // The mean of the heaviest class; 0 where the distance from it could overflow.
     static double centre_of(std::span<const Moments> classes) {

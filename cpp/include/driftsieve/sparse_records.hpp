@@ -58,6 +58,11 @@ class SparseRecords {
     std::uint64_t rows(std::size_t slot, std::size_t cls) const {
         return at<std::uint32_t>(record(slot) + weight_at(cls) + kRows);
     }
+    void prefetch(std::size_t slot) const {
+        __builtin_prefetch(record(slot));
+        __builtin_prefetch(&rest_of_slot_[slot]);
+        __builtin_prefetch(&epoch_of_slot_[slot]);
+    }
     std::int64_t epoch(std::size_t slot) const { return epoch_of_slot_[slot]; }
     // Position among the rests, plus 1; 0: the atom is all there is.
     std::uint32_t& rest(std::size_t slot) { return rest_of_slot_[slot]; }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,6 +13,7 @@
 #include "driftsieve/rows.hpp"
 #include "driftsieve/run_moments.hpp"
 #include "driftsieve/sparse_feature.hpp"
+#include "driftsieve/sparse_reader.hpp"
 #include "driftsieve/sparse_records.hpp"
 
 namespace driftsieve {
@@ -178,23 +178,11 @@ class SparseStore {
         return SortedLog(std::move(wanted));
     }
 
-    // Features [lo, hi), zeros included: visit(j, column) for each. Those that were never seen are
-    // all alike: after the first of them, i, repeat(j, i) is called instead.
-    template <class Visit, class Repeat>
+    // Features [lo, hi), zeros included: see SparseReader.
+    template <class Fill, class Visit>
     void read(std::size_t lo, std::size_t hi, const Ledger& now, const SortedLog& log,
-              const Visit& visit, const Repeat& repeat) const {
-        Column column;
-        Scratch scratch;
-        std::size_t unseen = hi;
-        for (std::size_t j = lo; j < hi; ++j) {
-            if (!records_.seen(j) && unseen < hi) {
-                repeat(j, unseen);
-                continue;
-            }
-            if (!records_.seen(j)) unseen = j;
-            read(j, now, log, column, scratch);
-            visit(j, column);
-        }
+              const Fill& fill, const Visit& visit) const {
+        SparseReader(config_, records_, rests_, ledger_.epoch, now, log).read(lo, hi, fill, visit);
     }
 
     // Without the room that long lists keep: what is not reached takes no memory.
@@ -358,60 +346,6 @@ class SparseStore {
             }
         });
         log_end_ = 0;
-    }
-
-    // One feature, its zeros included.
-    void read(std::size_t j, const Ledger& now, const SortedLog& log, Column& column,
-              Scratch& scratch) const {
-        const std::size_t n_classes = now.totals.size();
-        column.reset(n_classes);
-        std::vector<Weighed>& rows = scratch.rows;  // what is in no summary
-        rows.clear();
-        const bool seen_before = records_.seen(j);
-        const std::uint32_t slot = seen_before ? records_.slot_of(j) : 0;
-        const std::size_t n_counted =
-            seen_before ? std::min(n_classes, records_.room_for_classes()) : 0;
-        if (seen_before) {
-            if (records_.rest(slot) != 0) {
-                const SparseFeature& rest = rests_[records_.rest(slot) - 1];
-                const double factor = Fading::rebase_factor(ledger_.epoch - rest.epoch);
-                column.load(rest.state, factor);
-                SparseFeature::add(rest.pending, factor, config_, column, rows);
-            }
-            SparseFeature::add(log.of(slot), 1.0, config_, column, rows);
-            const double factor = Fading::rebase_factor(ledger_.epoch - records_.epoch(slot));
-            for (std::uint32_t c = 0; c < n_counted; ++c)
-                add_value(column, c, records_.atom(slot), records_.weight(slot, c) * factor, rows);
-        }
-        for (std::uint32_t c = 0; c < n_classes; ++c) {
-            // Without this count a class in which the feature is never 0 would keep the rounding
-            // error of the subtraction below as a zero weight.
-            if (now.totals[c].rows <= (c < n_counted ? records_.rows(slot, c) : 0)) continue;
-            double seen = 0.0;
-            if (config_.moments) {
-                seen = column.moments[c].weight;
-            } else {
-                seen = column.weight(c);
-                for (const Weighed& row : rows) seen += row.cls == c ? row.weight : 0.0;
-            }
-            add_value(column, c, 0.0,
-                      std::max(0.0, now.totals[c].weight - column.missing[c] - seen), rows);
-        }
-        if (!config_.quantiles) return;
-        exact_summary(std::span(rows), n_classes, scratch.theirs);
-        if (column.summary.empty()) {
-            std::swap(column.summary, scratch.theirs);
-        } else {
-            merge_summaries(column.summary, scratch.theirs, scratch.merged);
-            std::swap(column.summary, scratch.merged);
-        }
-    }
-
-    void add_value(Column& column, std::uint32_t cls, double value, double weight,
-                   std::vector<Weighed>& rows) const {
-        if (weight == 0.0) return;
-        if (config_.moments) column.moments[cls].merge({weight, value, 0.0, 0.0});
-        rows.push_back({value, weight, cls});
     }
 };
 
