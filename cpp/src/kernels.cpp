@@ -138,11 +138,11 @@ const Kernels kernels = {
     row_power_sums,
     copy_values,
     copy_past_cache,
-    copy_rows,
-    find_keys,
+    read_rows,
     halve_cells,
+    count_keys_above,
     find_in_cells,
-    count_rows_above,
+    sort_slots,
 };
 
 }  // namespace driftsieve::DRIFTSIEVE_ISA

@@ -4,6 +4,7 @@
 
 #include "order_kernels.hpp"
 
+#include <bit>
 #include <cstring>
 
 #ifdef __SSE2__
@@ -16,178 +17,284 @@ namespace {
 constexpr std::size_t kStrip = Kernels::kStrip;
 constexpr std::size_t kPivots = Kernels::kPivots;
 
-// As many columns as a register holds.
+// As many columns as a register holds; of keys, it may hold more than one row.
 #if defined(__AVX512F__)
-constexpr std::size_t kDoubleLanes = 8, kKeyLanes = 16;
+constexpr std::size_t kDoubleLanes = 8, kKeyLanes = 32;
 #elif defined(__AVX2__)
-constexpr std::size_t kDoubleLanes = 4, kKeyLanes = 16;
+constexpr std::size_t kDoubleLanes = 4, kKeyLanes = 32;
 #else
-constexpr std::size_t kDoubleLanes = 2, kKeyLanes = 8;
+constexpr std::size_t kDoubleLanes = 2, kKeyLanes = 16;
 #endif
+constexpr std::size_t kParts = kStrip / kDoubleLanes;
+constexpr std::size_t kKeyRows = kKeyLanes / kStrip;
 using Doubles = double __attribute__((vector_size(8 * kDoubleLanes)));
-using Whole = std::int32_t __attribute__((vector_size(4 * kDoubleLanes)));
-using Counts = std::int64_t __attribute__((vector_size(8 * kDoubleLanes)));
-using Keys = std::int16_t __attribute__((vector_size(2 * kKeyLanes)));
+using Keys = std::int8_t __attribute__((vector_size(kKeyLanes)));
+using RowOfKeys = std::int8_t __attribute__((vector_size(kStrip)));
 
 template <class Vector, class T>
 void load(Vector& x, const T* from) {
     std::memcpy(&x, from, sizeof x);
 }
-template <class Vector, class T>
-void store(const Vector& x, T* to) {
-    std::memcpy(to, &x, sizeof x);
+
+// Numbers that fit, without their fractions, as keys.
+void store_keys(const Doubles* numbers, std::int8_t* keys) {
+#if defined(__SSE2__) && !defined(__AVX512F__)
+    __m128i quarter[4];
+    for (std::size_t i = 0; i < 4; ++i) {
+#ifdef __AVX2__
+        quarter[i] = _mm256_cvttpd_epi32(numbers[i]);
+#else
+        quarter[i] = _mm_unpacklo_epi64(_mm_cvttpd_epi32(numbers[2 * i]),
+                                        _mm_cvttpd_epi32(numbers[2 * i + 1]));
+#endif
+    }
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(keys),
+                     _mm_packs_epi16(_mm_packs_epi32(quarter[0], quarter[1]),
+                                     _mm_packs_epi32(quarter[2], quarter[3])));
+#else
+    using Whole = std::int32_t __attribute__((vector_size(4 * kDoubleLanes)));
+    using Bytes = std::int8_t __attribute__((vector_size(kDoubleLanes)));
+    for (std::size_t i = 0; i < kParts; ++i) {
+        const Bytes bytes =
+            __builtin_convertvector(__builtin_convertvector(numbers[i], Whole), Bytes);
+        std::memcpy(keys + i * kDoubleLanes, &bytes, sizeof bytes);
+    }
+#endif
+}
+
+// Lanes where it is so are -1, others 0. Where the compiler has masks it would go by way of them,
+// which takes longer.
+template <class Vector>
+Vector is_above(const Vector& a, const Vector& b) {
+#ifdef __AVX2__
+    if constexpr (sizeof(Vector) == 32)
+        return (Vector)_mm256_cmpgt_epi8((__m256i)a, (__m256i)b);
+    else
+        return (Vector)_mm_cmpgt_epi8((__m128i)a, (__m128i)b);
+#else
+    return a > b;
+#endif
+}
+template <class Vector>
+Vector is_same(const Vector& a, const Vector& b) {
+#ifdef __AVX2__
+    if constexpr (sizeof(Vector) == 32)
+        return (Vector)_mm256_cmpeq_epi8((__m256i)a, (__m256i)b);
+    else
+        return (Vector)_mm_cmpeq_epi8((__m128i)a, (__m128i)b);
+#else
+    return a == b;
+#endif
 }
 
 // Bit j is set where lane j is.
-std::uint32_t bits_of(const Keys& lanes) {
-#ifdef __SSE2__
-    __m128i half[2] = {};
-    std::memcpy(half, &lanes, sizeof lanes);
-    return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(half[0], half[1])));
+template <class Vector>
+std::uint32_t bits_of(const Vector& lanes) {
+#if defined(__AVX2__)
+    if constexpr (sizeof(Vector) == 32)
+        return static_cast<std::uint32_t>(_mm256_movemask_epi8((__m256i)lanes));
+    else
+        return static_cast<std::uint32_t>(_mm_movemask_epi8((__m128i)lanes));
+#elif defined(__SSE2__)
+    return static_cast<std::uint32_t>(_mm_movemask_epi8((__m128i)lanes));
 #else
     std::uint32_t bits = 0;
-    for (std::size_t j = 0; j < kKeyLanes; ++j) bits |= (lanes[j] != 0 ? 1u : 0u) << j;
+    for (std::size_t j = 0; j < sizeof lanes; ++j) bits |= (lanes[j] != 0 ? 1u : 0u) << j;
     return bits;
 #endif
 }
 
+// Keys of kPivots edges in registers, for each row that those hold.
+template <class Vector>
+struct Edges {
+    Vector of[kPivots];
+    explicit Edges(const std::int8_t* keys) {
+        for (std::size_t e = 0; e < kPivots; ++e) {
+            std::int8_t lanes[sizeof(Vector)];
+            for (std::size_t lane = 0; lane < sizeof lanes; lane += kStrip)
+                std::memcpy(lanes + lane, keys + e * kStrip, kStrip);
+            load(of[e], lanes);
+        }
+    }
+};
+
+// Asks for the second halves of rows, one by one: they come while something else is being done.
+class Fetch {
+  public:
+    explicit Fetch(const Kernels::Rows& rows) : rows_(rows) {}
+    void next() {
+        if (next_ == rows_.n) return;
+        const double* row =
+            rows_.first_column + static_cast<std::ptrdiff_t>(rows_.order[next_++]) * rows_.stride;
+        __builtin_prefetch(row + kStrip / 2, 0, 2);
+    }
+
+  private:
+    const Kernels::Rows rows_;
+    std::size_t next_ = 0;
+};
+
+// Adds to counts[e * kStrip + j] how often is_counted(key, edge e) in column j of up to 255
+// registers.
+template <class Vector, class IsCounted>
+void count_registers(const std::int8_t* keys, std::size_t n, const std::int8_t* edge_keys,
+                     const IsCounted& is_counted, Fetch& fetch, std::int16_t* __restrict counts) {
+    const Edges<Vector> edges(edge_keys);
+    Vector count[kPivots] = {};
+    for (std::size_t i = 0; i < n;) {
+        fetch.next();
+        for (const std::size_t end = i + 4 < n ? i + 4 : n; i < end; ++i) {
+            Vector key;
+            load(key, keys + i * sizeof key);
+            for (std::size_t e = 0; e < kPivots; ++e)
+                count[e] -= is_counted(key, edges.of[e]);  // true is -1
+        }
+    }
+    std::uint8_t lanes[sizeof count];
+    std::memcpy(lanes, count, sizeof lanes);
+    for (std::size_t e = 0; e < kPivots; ++e)
+        for (std::size_t lane = e * sizeof(Vector); lane < (e + 1) * sizeof(Vector); lane += kStrip)
+            for (std::size_t j = 0; j < kStrip; ++j)
+                counts[e * kStrip + j] =
+                    static_cast<std::int16_t>(counts[e * kStrip + j] + lanes[lane + j]);
+}
+
+template <class IsCounted>
+void count_keys(const std::int8_t* keys, std::size_t n, const std::int8_t* edges,
+                const IsCounted& is_counted, Fetch fetch, std::int16_t* counts) {
+    std::memset(counts, 0, kPivots * kStrip * sizeof *counts);
+    std::size_t left = n / kKeyRows;
+    for (std::size_t count; left > 0; left -= count, keys += count * sizeof(Keys)) {
+        count = left < 255 ? left : 255;
+        count_registers<Keys>(keys, count, edges, is_counted, fetch, counts);
+    }
+    if (n % kKeyRows != 0)
+        count_registers<RowOfKeys>(keys, n % kKeyRows, edges, is_counted, fetch, counts);
+}
+
+// A bit for each lane of so many registers, no more than 64 bits in all: whether the key there is
+// wanted.
+template <class Vector>
+std::uint64_t find_keys(const std::int8_t* keys, std::size_t n, const Edges<Vector>& wanted) {
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        Vector key;
+        load(key, keys + i * sizeof key);
+        Vector found = is_same(key, wanted.of[0]);
+        for (std::size_t e = 1; e < kPivots; ++e) found |= is_same(key, wanted.of[e]);
+        bits |= std::uint64_t{bits_of(found)} << (i * sizeof key);
+    }
+    return bits;
+}
+
+// Numbers of the bits that are set, from `first` on, in a list that has room for four more.
+std::size_t list_bits(std::uint64_t bits, std::uint32_t first, std::uint32_t* list) {
+    constexpr std::uint64_t kLast = std::uint64_t{1} << 63;
+    // How many they are nobody could foresee, but hardly ever more than four.
+    constexpr std::size_t kMostly = 4;
+    const auto n = static_cast<std::size_t>(std::popcount(bits));
+    for (std::size_t i = 0; i < kMostly; ++i, bits &= bits - 1)
+        list[i] = first + static_cast<std::uint32_t>(std::countr_zero(bits | kLast));
+    for (std::size_t i = kMostly; i < n; ++i, bits &= bits - 1)
+        list[i] = first + static_cast<std::uint32_t>(std::countr_zero(bits));
+    return n;
+}
+
 }  // namespace
 
-void copy_rows(const Kernels::Rows& rows, const double* shifts, double* out,
-               Kernels::StripSums& sums, Kernels::StripRange& range) {
-    constexpr std::size_t kParts = kStrip / kDoubleLanes;
-    Doubles shift[kParts], sum[kParts] = {}, squares[kParts] = {}, low[kParts], high[kParts];
+void read_rows(const Kernels::Rows& rows, const double* shifts, const Kernels::KeyRule& rule,
+               Kernels::StripSums& sums, std::int8_t* keys) {
+    Doubles shift[kParts], sum[kParts] = {}, squares[kParts] = {};
+    Doubles centre[kParts], below[kParts], above[kParts];
     std::memcpy(shift, shifts, sizeof shift);
-    std::memcpy(low, range.low, sizeof low);
-    std::memcpy(high, range.high, sizeof high);
+    std::memcpy(centre, rule.centre, sizeof centre);
+    std::memcpy(below, rule.below, sizeof below);
+    std::memcpy(above, rule.above, sizeof above);
+    const Doubles top = Doubles{} + static_cast<double>(Kernels::kTopKey);
     const double* first = rows.first_column;
     const std::ptrdiff_t stride = rows.stride;
     const std::uint32_t* order = rows.order;
     for (std::size_t k = 0, n = rows.n; k < n; ++k) {
         const double* row = first + static_cast<std::ptrdiff_t>(order[k]) * stride;
-        // the next columns, which will be wanted when these have been dealt with
+        // half of the next columns; see EdgeFinder for the rest
         __builtin_prefetch(row + kStrip, 0, 2);
-        __builtin_prefetch(row + kStrip + kStrip / 2, 0, 2);
+        Doubles key[kParts];
         for (std::size_t i = 0; i < kParts; ++i) {
             Doubles x;
             load(x, row + i * kDoubleLanes);
-            store(x, out + k * kStrip + i * kDoubleLanes);
             const Doubles delta = x - shift[i];
             sum[i] += delta;
             squares[i] += delta * delta;
-            low[i] = x < low[i] ? x : low[i];
-            high[i] = x > high[i] ? x : high[i];
+            const Doubles from = x - centre[i];
+            key[i] = from * (from < 0.0 ? below[i] : above[i]);
+            key[i] = key[i] > -top ? key[i] : -top;  // NaN is not
+            key[i] = key[i] < top ? key[i] : top;
         }
+        store_keys(key, keys + k * kStrip);
     }
     std::memcpy(sums.sum, sum, sizeof sum);
     std::memcpy(sums.squares, squares, sizeof squares);
-    std::memcpy(range.low, low, sizeof low);
-    std::memcpy(range.high, high, sizeof high);
 }
 
-void find_keys(const double* rows, std::size_t n, const Kernels::KeyRule& rule,
-               std::int16_t* __restrict keys) {
-    constexpr std::size_t kParts = kStrip / kDoubleLanes;
-    Doubles low[kParts], per_key[kParts];
-    std::memcpy(low, rule.low, sizeof low);
-    std::memcpy(per_key, rule.per_key, sizeof per_key);
-    const Doubles none = {};
-    const Doubles top = none + static_cast<double>(Kernels::kTopKey);
-    for (std::size_t k = 0; k < n; ++k) {
-        Whole whole[kParts];
-        for (std::size_t i = 0; i < kParts; ++i) {
-            Doubles key;
-            load(key, rows + k * kStrip + i * kDoubleLanes);
-            key = (key - low[i]) * per_key[i];
-            key = key > none ? key : none;  // NaN is not
-            key = key < top ? key : top;
-            whole[i] = __builtin_convertvector(key, Whole);
-        }
-        for (std::size_t j = 0; j < kStrip; ++j)
-            keys[k * kStrip + j] =
-                static_cast<std::int16_t>(whole[j / kDoubleLanes][j % kDoubleLanes]);
+void halve_cells(const std::int8_t* keys, std::size_t n, const std::int16_t* ranks, int width,
+                 const Kernels::Rows& ahead, Kernels::KeyCells& cells) {
+    constexpr std::size_t kCells = kPivots * kStrip;
+    std::int8_t pivots[kCells];
+    std::int16_t counts[kCells];
+    for (std::size_t at = 0; at < kCells; ++at)
+        pivots[at] = static_cast<std::int8_t>(cells.key[at] + width);
+    count_keys(
+        keys, n, pivots, [](const auto& key, const auto& pivot) { return is_above(pivot, key); },
+        Fetch(ahead), counts);
+    for (std::size_t at = 0; at < kCells; ++at) {
+        const bool upper = counts[at] < ranks[at];  // the row is in the upper half
+        const auto lower_size = static_cast<std::int16_t>(counts[at] - cells.below[at]);
+        cells.key[at] = upper ? pivots[at] : cells.key[at];
+        cells.below[at] = upper ? counts[at] : cells.below[at];
+        cells.size[at] =
+            upper ? static_cast<std::int16_t>(cells.size[at] - lower_size) : lower_size;
     }
 }
 
-void halve_cells(const std::int16_t* keys, std::size_t n, const std::int16_t* ranks,
-                 std::int16_t width, Kernels::KeyCells& cells) {
-    for (std::size_t j = 0; j < kStrip; j += kKeyLanes) {
-        Keys pivot[kPivots], count[kPivots] = {};
-        for (std::size_t e = 0; e < kPivots; ++e) {
-            load(pivot[e], cells.key + e * kStrip + j);
-            pivot[e] += width;
-        }
-        for (std::size_t k = 0; k < n; ++k) {
-            Keys key;
-            load(key, keys + k * kStrip + j);
-            for (std::size_t e = 0; e < kPivots; ++e) count[e] -= pivot[e] > key;  // true is -1
-        }
-        for (std::size_t e = 0; e < kPivots; ++e) {
-            const std::size_t at = e * kStrip + j;
-            Keys rank, key, below, size;
-            load(rank, ranks + at);
-            load(key, cells.key + at);
-            load(below, cells.below + at);
-            load(size, cells.size + at);
-            const Keys upper = count[e] < rank;  // the row is in the upper half
-            const Keys lower_size = count[e] - below;
-            store(upper ? pivot[e] : key, cells.key + at);
-            store(upper ? count[e] : below, cells.below + at);
-            store(upper ? size - lower_size : lower_size, cells.size + at);
-        }
-    }
-}
-
-std::size_t find_in_cells(const std::int16_t* keys, std::size_t n, const std::int16_t* cells,
-                          std::int16_t width, std::uint32_t* places) {
-    const auto mask = static_cast<std::int16_t>(-width);
-    constexpr std::size_t kParts = kStrip / kKeyLanes;
-    constexpr std::size_t kRows = 256;  // at a time
-    Keys cell[kParts][kPivots];
-    for (std::size_t i = 0; i < kParts; ++i)
-        for (std::size_t e = 0; e < kPivots; ++e)
-            load(cell[i][e], cells + e * kStrip + i * kKeyLanes);
-    std::size_t n_places = 0;
-    for (std::size_t begin = 0; begin < n; begin += kRows) {
-        // First the rows where there is something, without a branch that nobody could foresee.
-        std::uint32_t row[kRows + 1], bits[kRows + 1];
-        std::size_t n_rows = 0;
-        const std::size_t end = begin + kRows < n ? begin + kRows : n;
-        for (std::size_t k = begin; k < end; ++k) {
-            std::uint32_t in_row = 0;
-            for (std::size_t i = 0; i < kParts; ++i) {
-                Keys key;
-                load(key, keys + k * kStrip + i * kKeyLanes);
-                key &= mask;
-                Keys found = key == cell[i][0];
-                for (std::size_t e = 1; e < kPivots; ++e) found |= key == cell[i][e];
-                in_row |= bits_of(found) << (i * kKeyLanes);
-            }
-            row[n_rows] = static_cast<std::uint32_t>(k * kStrip);
-            bits[n_rows] = in_row;
-            n_rows += in_row != 0 ? 1 : 0;
-        }
-        for (std::size_t r = 0; r < n_rows; ++r)
-            for (std::uint32_t left = bits[r]; left != 0; left &= left - 1)
-                places[n_places++] = row[r] + static_cast<std::uint32_t>(__builtin_ctz(left));
-    }
-    return n_places;
-}
-
-void count_rows_above(const double* rows, std::size_t n, const double* edges,
+void count_keys_above(const std::int8_t* keys, std::size_t n, const std::int8_t* edges,
                       std::int16_t* counts) {
-    for (std::size_t j = 0; j < kStrip; j += kDoubleLanes) {
-        Doubles edge[kPivots];
-        Counts count[kPivots] = {};
-        for (std::size_t e = 0; e < kPivots; ++e) load(edge[e], edges + e * kStrip + j);
-        for (std::size_t k = 0; k < n; ++k) {
-            Doubles x;
-            load(x, rows + k * kStrip + j);
-            for (std::size_t e = 0; e < kPivots; ++e) count[e] -= x > edge[e];
-        }
-        for (std::size_t e = 0; e < kPivots; ++e)
-            for (std::size_t lane = 0; lane < kDoubleLanes; ++lane)
-                counts[e * kStrip + j + lane] = static_cast<std::int16_t>(count[e][lane]);
+    count_keys(
+        keys, n, edges, [](const auto& key, const auto& edge) { return is_above(key, edge); },
+        Fetch({}), counts);
+}
+
+std::size_t find_in_cells(const std::int8_t* keys, std::size_t n, const std::int8_t* wanted,
+                          std::uint32_t* places) {
+    constexpr std::size_t kWord = 64;  // keys
+    const Edges<Keys> cells(wanted);
+    std::size_t n_places = 0;
+    std::size_t i = 0;
+    for (; i + kWord <= n * kStrip; i += kWord)
+        n_places += list_bits(find_keys(keys + i, kWord / sizeof(Keys), cells),
+                              static_cast<std::uint32_t>(i), places + n_places);
+    const std::uint64_t rest = find_keys(keys + i, n - i / kStrip, Edges<RowOfKeys>(wanted));
+    return n_places + list_bits(rest, static_cast<std::uint32_t>(i), places + n_places);
+}
+
+void sort_slots(double* slots) {
+    constexpr std::size_t kStride = kPivots * kStrip;
+    for (std::size_t at = 0; at < kStride; at += kDoubleLanes) {
+        Doubles slot[Kernels::kSlots];
+        for (std::size_t i = 0; i < Kernels::kSlots; ++i) load(slot[i], slots + i * kStride + at);
+        const auto order = [&](std::size_t i, std::size_t k) {
+            const Doubles a = slot[i], b = slot[k];
+            slot[i] = a < b ? a : b;
+            slot[k] = a < b ? b : a;
+        };
+        // Batcher's network: after it all lists of eight are in order, whatever they were before.
+        order(0, 1), order(2, 3), order(4, 5), order(6, 7);
+        order(0, 2), order(1, 3), order(4, 6), order(5, 7);
+        order(1, 2), order(5, 6);
+        order(0, 4), order(1, 5), order(2, 6), order(3, 7);
+        order(2, 4), order(3, 5);
+        order(1, 2), order(3, 4), order(5, 6);
+        for (std::size_t i = 0; i < Kernels::kSlots; ++i)
+            std::memcpy(slots + i * kStride + at, &slot[i], sizeof slot[i]);
     }
 }
 

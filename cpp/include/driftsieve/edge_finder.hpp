@@ -6,200 +6,260 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 
 #include "driftsieve/edge_goal.hpp"
 #include "driftsieve/kernels.hpp"
-#include "driftsieve/summary.hpp"
+#include "driftsieve/row_block.hpp"
 
 namespace driftsieve {
 
-// Finds the quantile edges of a few columns that lie side by side, exactly, without sorting and
-// without turning rows into columns.
+// Finds the quantile edges of a few columns that lie side by side, exactly, and how many rows of
+// each class are above them, without sorting and without turning rows into columns.
 //
-// Every value gets a key of 15 bits that never falls as the value grows: its place in the range of
-// the column, less what lies far out. The key of each edge is found bit by bit, by counting how
-// many keys lie below, in all columns at once; this ends when few rows are left that share those
-// bits with an edge. Only they are looked at, to find the values that are the edges. Keys are many
-// more than rows, so that is soon the case; where the rows crowd at a few places or values repeat,
-// more are looked at, and the result is as exact.
+// Every value gets a key of eight bits that never falls as the value grows: its place in the range
+// in which a sample says that most values are. The key of each edge is found bit by bit, by
+// counting how many keys lie below, in all columns at once. Only the rows that share the key of an
+// edge are looked at, to find the value that is the edge. Where the rows crowd at a few places or
+// values repeat, more are looked at, and the result is as exact.
 class EdgeFinder {
   public:
     static constexpr std::size_t kWidth = Kernels::kStrip;
     static constexpr std::size_t kAtOnce = Kernels::kPivots;
-    static constexpr std::size_t kMostRows = static_cast<std::size_t>(Kernels::kTopKey);
+    static constexpr std::size_t kMostRows = std::numeric_limits<std::int16_t>::max();
 
-    // n rows, kWidth columns side by side, and the range of each column. Of columns that are not
-    // whole nothing will be asked. The rows must stay where they are.
-    void read(const double* rows, std::size_t n, const Kernels::StripRange& range,
-              const std::array<bool, kWidth>& whole) {
+    // kWidth columns side by side, in the rows of a block; both must stay where they are.
+    void begin(const MatrixView<double>& rows, const RowBlock& block) {
         rows_ = rows;
-        size_ = n;
-        range_ = range;
-        for (std::size_t j = 0; j < kWidth; ++j)
-            spread_[j] = whole[j] && range.low[j] < range.high[j] ? -1 : 0;
-        set_keys();
+        block_ = &block;
+        keys_.resize(size() * kWidth);
+        set_rule();
     }
 
+    // The keys are to be written here, by the rule: row after row in the order of the block.
+    const Kernels::KeyRule& rule() const { return rule_; }
+    std::int8_t* keys() { return keys_.data(); }
+
     // Edges first to first + kAtOnce - 1 of all columns, the last edge in place of what would be
-    // beyond it: edges[i * kWidth + j] for edge first + i and column j.
-    void find(std::size_t first, std::size_t n_bins, double* edges) {
-        std::array<std::int16_t, kAtOnce * kWidth> ranks;
-        for (std::size_t at = 0; at < ranks.size(); ++at)
-            ranks[at] = static_cast<std::int16_t>(
-                edge_rank(std::min(first + at / kWidth, n_bins - 2), size_, n_bins));
-        Kernels::KeyCells cells;
-        const std::int16_t width = narrow(ranks.data(), cells);
+    // beyond it: edges[i * kWidth + j] for edge first + i and column j. Above them are
+    // above[(c * kAtOnce + i) * kWidth + j] rows of class c. Columns that are not whole, which may
+    // have NaN, are left out.
+    void find(std::size_t first, std::size_t n_bins, const std::array<bool, kWidth>& whole,
+              double* edges, std::int16_t* above) {
+        for (std::size_t at = 0; at < kCells; ++at)
+            ranks_[at] = static_cast<std::int16_t>(
+                edge_rank(std::min(first + at / kWidth, n_bins - 2), size(), n_bins));
+        narrow();
+        for (std::size_t c = 0; c < block_->n_classes(); ++c)
+            kernels().count_keys_above(keys_.data() + block_->begin[c] * kWidth,
+                                       block_->begin[c + 1] - block_->begin[c], cells_.key,
+                                       above + c * kCells);
         for (std::size_t j = 0; j < kWidth; ++j) {
             std::size_t n_members = 0;
-            for (std::size_t at = j; at < ranks.size(); at += kWidth) {
-                edges[at] = range_.low[j];  // as all values are, where the column does not spread
-                n_members += static_cast<std::size_t>(cells.size[at]);
+            for (std::size_t at = j; at < kCells; at += kWidth) {
+                if (!whole[j]) cells_.size[at] = 0;
+                n_members += static_cast<std::size_t>(cells_.size[at]);
             }
-            if (n_members > size_) look_at_crowd(cells, width, ranks.data(), j, edges);
+            if (n_members > size() / kCrowd) look_at_crowd(j, edges, above);
         }
-        gather(cells, width);
-        for (std::size_t at = 0; at < ranks.size(); ++at)
-            if (cells.size[at] > 0) edges[at] = value_of(at, ranks[at] - cells.below[at]);
+        gather();
+        for (std::size_t at = 0; at < kCells; ++at)
+            if (cells_.size[at] > 0) edges[at] = value_of(at);
+        count_members(edges, above);
     }
 
   private:
-    // Rows to be looked at for each edge, on average, rather than to count once more.
-    static constexpr std::size_t kFew = 2;
+    static constexpr std::size_t kCells = kAtOnce * kWidth;
     static constexpr std::size_t kSampled = 8;  // parts of the sample, of four rows each
+    static constexpr std::size_t kCrowd = 4;    // a crowd is one row of so many
 
-    const double* rows_ = nullptr;
-    std::size_t size_ = 0;
-    Kernels::StripRange range_;
-    std::array<std::int16_t, kWidth> spread_;  // -1: whole, and not all values are the same
-    Room<std::int16_t> keys_;
+    // A row whose key is that of an edge, or of several: the first of them.
+    struct Member {
+        double value;
+        std::uint32_t cls;
+        std::uint32_t at;
+    };
+
+    MatrixView<double> rows_;
+    const RowBlock* block_ = nullptr;
+    Kernels::KeyRule rule_;
+    Room<std::int8_t> keys_;
+    std::array<std::int16_t, kCells> ranks_;
+    Kernels::KeyCells cells_;
     Room<std::uint32_t> places_;
-    Room<double> members_;
-    std::array<std::uint32_t, kAtOnce * kWidth + 1> members_begin_;
+    Room<Member> members_;
+    Room<double> values_;                      // of some members
+    Room<double> column_;                      // by place
+    std::array<std::uint32_t, kCells> first_;  // edge of a column that has the same key
+    std::array<std::uint32_t, kCells> members_begin_;
+    bool any_shared_ = false;
+    // The first members of each cell, side by side, then infinity; the last row takes the others.
+    std::array<double, (Kernels::kSlots + 1) * kCells> slots_;
 
-    void set_keys() {
-        const Kernels::StripRange inner = inner_range();
-        Kernels::KeyRule rule;
-        for (std::size_t j = 0; j < kWidth; ++j) {
-            const double range = inner.high[j] - inner.low[j];
-            rule.low[j] = inner.low[j];
-            // where no number would do, all have key 0
-            rule.per_key[j] =
-                range > 1e-300 && std::isfinite(range) ? Kernels::kTopKey / range : 0.0;
-        }
-        keys_.resize(size_ * kWidth);
-        kernels().find_keys(rows_, size_, rule, keys_.data());
-    }
+    std::size_t size() const { return block_->order.size(); }
+    const double* row(std::size_t place) const { return rows_.row(block_->order[place]); }
 
-    // Where most values are: between the second smallest and the second largest of the extremes
-    // of a few parts of a sample, and as far again on both sides, but not beyond the range.
-    Kernels::StripRange inner_range() const {
+    // Keys are for where most values are: from the third smallest to the third largest of the
+    // extremes of a few parts of a sample, and half as far again from the centre.
+    void set_rule() {
         constexpr double inf = std::numeric_limits<double>::infinity();
-        std::array<double, kWidth> low, high, second_low, second_high;
-        low.fill(inf);
-        second_low.fill(inf);
-        high.fill(-inf);
-        second_high.fill(-inf);
+        std::array<std::array<double, kWidth>, 3> low, high;
+        std::array<double, kWidth> middle{};
+        for (std::size_t i = 0; i < 3; ++i) {
+            low[i].fill(inf);
+            high[i].fill(-inf);
+        }
         for (std::size_t i = 0; i < kSampled; ++i) {
             // four rows at a time: then a few far out are no reason to believe in a wide range
-            const double* rows[4];
-            for (std::size_t r = 0; r < 4; ++r)
-                rows[r] = rows_ + (4 * i + r) * size_ / (4 * kSampled) * kWidth;
+            const double *a = sampled(4 * i), *b = sampled(4 * i + 1);
+            const double *c = sampled(4 * i + 2), *d = sampled(4 * i + 3);
             for (std::size_t j = 0; j < kWidth; ++j) {
-                const double smallest =
-                    std::min(std::min(rows[0][j], rows[1][j]), std::min(rows[2][j], rows[3][j]));
-                const double largest =
-                    std::max(std::max(rows[0][j], rows[1][j]), std::max(rows[2][j], rows[3][j]));
-                second_low[j] = std::min(second_low[j], std::max(low[j], smallest));
-                low[j] = std::min(low[j], smallest);
-                second_high[j] = std::max(second_high[j], std::min(high[j], largest));
-                high[j] = std::max(high[j], largest);
+                const double smallest = std::min(std::min(a[j], b[j]), std::min(c[j], d[j]));
+                const double largest = std::max(std::max(a[j], b[j]), std::max(c[j], d[j]));
+                middle[j] += ((a[j] + b[j]) + (c[j] + d[j]) - smallest) - largest;
+                low[2][j] = std::min(low[2][j], std::max(low[1][j], smallest));
+                low[1][j] = std::min(low[1][j], std::max(low[0][j], smallest));
+                low[0][j] = std::min(low[0][j], smallest);
+                high[2][j] = std::max(high[2][j], std::min(high[1][j], largest));
+                high[1][j] = std::max(high[1][j], std::min(high[0][j], largest));
+                high[0][j] = std::max(high[0][j], largest);
             }
         }
-        Kernels::StripRange inner = range_;
         for (std::size_t j = 0; j < kWidth; ++j) {
-            const double margin = second_high[j] - second_low[j];
-            if (!(margin > 0.0)) continue;
-            inner.low[j] = std::max(inner.low[j], second_low[j] - margin);
-            inner.high[j] = std::min(inner.high[j], second_high[j] + margin);
+            const double centre = middle[j] / (2.0 * kSampled);
+            rule_.centre[j] = centre;
+            rule_.below[j] = keys_for(1.5 * (centre - low[2][j]), centre);
+            rule_.above[j] = keys_for(1.5 * (high[2][j] - centre), centre);
         }
-        return inner;
     }
 
-    // Finds cells of keys in which the ranks are, until they hold few rows; returns their width.
-    std::int16_t narrow(const std::int16_t* ranks, Kernels::KeyCells& cells) const {
-        constexpr std::size_t n = kAtOnce * kWidth;
-        std::fill_n(cells.key, n, std::int16_t{0});
-        std::fill_n(cells.below, n, std::int16_t{0});
-        std::fill_n(cells.size, n, static_cast<std::int16_t>(size_));
-        int width = Kernels::kTopKey + 1;
-        do {
-            width /= 2;
-            kernels().halve_cells(keys_.data(), size_, ranks, static_cast<std::int16_t>(width),
-                                  cells);
-            for (std::size_t at = 0; at < n; ++at)
-                cells.size[at] = static_cast<std::int16_t>(cells.size[at] & spread_[at % kWidth]);
-        } while (width > 1 &&
-                 std::accumulate(cells.size, cells.size + n, std::size_t{0}) > kFew * n);
-        return static_cast<std::int16_t>(width);
+    const double* sampled(std::size_t i) const { return row(i * size() / (4 * kSampled)); }
+
+    // Keys per unit, so that they reach as far.
+    static double keys_for(double range, double centre) {
+        // where nothing in the sample lies on this side, only what is far from all of it would
+        if (!(range > 0.0)) range = std::max(std::abs(centre) * 1e-12, 1e-290);
+        // where no number would do, all have key 0
+        return range > 1e-300 && std::isfinite(range) ? Kernels::kTopKey / range : 0.0;
     }
 
-    // Values in the cells, cell after cell, with room for one more each.
-    void gather(Kernels::KeyCells& cells, std::int16_t width) {
-        std::array<std::uint32_t, kAtOnce * kWidth> next;
+    // Finds the keys that the ranks have, and how many rows have them. There is little to wait for
+    // meanwhile, so the next columns are asked for, a part of the rows each time.
+    void narrow() {
+        constexpr std::size_t kBits = 8;
+        std::fill_n(cells_.key, kCells, std::numeric_limits<std::int8_t>::min());
+        std::fill_n(cells_.below, kCells, std::int16_t{0});
+        std::fill_n(cells_.size, kCells, static_cast<std::int16_t>(size()));
+        for (std::size_t i = 0; i < kBits; ++i) {
+            const std::size_t begin = i * size() / kBits;
+            const Kernels::Rows ahead{rows_.data + kWidth, rows_.row_stride,
+                                      block_->order.data() + begin, nullptr,
+                                      (i + 1) * size() / kBits - begin};
+            kernels().halve_cells(keys_.data(), size(), ranks_.data(), 128 >> i, ahead, cells_);
+        }
+    }
+
+    // The members of all cells, cell after cell; and in slots, sorted, where they are few, as they
+    // nearly always are.
+    void gather() {
+        any_shared_ = false;
+        std::array<std::uint32_t, kCells> next;
         std::uint32_t begin = 0;
-        for (std::size_t at = 0; at < next.size(); ++at) {
-            if (cells.size[at] == 0) cells.key[at] = -1;  // no key is
-            members_begin_[at] = next[at] = begin;
-            begin += static_cast<std::uint32_t>(cells.size[at]) + 1;
+        for (std::size_t at = 0; at < kCells; ++at) {
+            if (cells_.size[at] == 0) cells_.key[at] = Kernels::kNoKey;
+            const bool shared = at >= kWidth && cells_.key[at] == cells_.key[at - kWidth];
+            first_[at] = shared ? first_[at - kWidth] : static_cast<std::uint32_t>(at);
+            members_begin_[at] = next[at] = shared ? members_begin_[first_[at]] : begin;
+            if (!shared) begin += static_cast<std::uint32_t>(cells_.size[at]);
+            any_shared_ = any_shared_ || (shared && cells_.size[at] > 0);
         }
-        members_begin_[next.size()] = begin;
         members_.resize(begin);
-        places_.resize(size_ * kWidth);
-        const std::size_t n_places =
-            kernels().find_in_cells(keys_.data(), size_, cells.key, width, places_.data());
-        for (std::size_t i = 0; i < n_places; ++i) {
-            const std::uint32_t place = places_[i];
-            const std::size_t j = place % kWidth;
-            const int key = keys_[place] & -width;
-            for (std::size_t at = j; at < next.size(); at += kWidth) {
-                members_[next[at]] = rows_[place];
-                next[at] += key == cells.key[at] ? 1 : 0;
-            }
+        places_.resize(size() * kWidth + 4);
+        kernels().find_in_cells(keys_.data(), size(), cells_.key, places_.data());
+        slots_.fill(std::numeric_limits<double>::infinity());
+        std::uint32_t cls = 0;
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            const std::size_t k = places_[i] / kWidth;
+            const std::size_t j = places_[i] % kWidth;
+            while (k >= block_->begin[cls + 1]) ++cls;
+            const std::int8_t key = keys_[places_[i]];
+            std::size_t at = j;  // keys of edges never fall
+            for (std::size_t e = 0; e + 1 < kAtOnce; ++e)
+                at += key > cells_.key[e * kWidth + j] ? kWidth : 0;
+            const double value = row(k)[j];
+            const std::size_t slot =
+                std::min<std::size_t>(next[at] - members_begin_[at], Kernels::kSlots);
+            slots_[slot * kCells + at] = value;
+            members_[next[at]++] = {value, cls, static_cast<std::uint32_t>(at)};
+        }
+        kernels().sort_slots(slots_.data());
+    }
+
+    // The value that has the rank of an edge.
+    double value_of(std::size_t at) {
+        const auto n_members = static_cast<std::size_t>(cells_.size[at]);
+        if (n_members <= Kernels::kSlots) return slots_[place_of(at) * kCells + first_[at]];
+        values_.resize(n_members);
+        for (std::size_t i = 0; i < n_members; ++i)
+            values_[i] = members_[members_begin_[at] + i].value;
+        return select(at);
+    }
+
+    // Which of the members of its cell an edge is, in order.
+    std::size_t place_of(std::size_t at) const {
+        return static_cast<std::size_t>(ranks_[at] - cells_.below[at] - 1);
+    }
+
+    double select(std::size_t at) {
+        const auto nth = values_.begin() + static_cast<std::ptrdiff_t>(place_of(at));
+        std::nth_element(values_.begin(), nth, values_.end());
+        return *nth;
+    }
+
+    // Members above their edges.
+    void count_members(const double* edges, std::int16_t* above) const {
+        for (const Member& member : members_) {
+            std::size_t at = member.at;
+            do {
+                std::int16_t& count = above[member.cls * kCells + at];
+                count = static_cast<std::int16_t>(count + (member.value > edges[at] ? 1 : 0));
+                at += kWidth;
+            } while (any_shared_ && at < kCells && first_[at] == member.at);
         }
     }
 
-    // The value of a rank, 1 for the smallest, of those that were gathered for a cell.
-    double value_of(std::size_t at, int rank) {
-        double* first = members_.data() + members_begin_[at];
-        double* last = members_.data() + members_begin_[at + 1] - 1;
-        std::nth_element(first, first + (rank - 1), last);
-        return first[rank - 1];
+    // Column j, where many rows have the keys of the edges, most of them the same value: the edges
+    // are found in another way, and nothing is left to be gathered.
+    void look_at_crowd(std::size_t j, double* edges, std::int16_t* above) {
+        column_.resize(size());
+        for (std::size_t k = 0; k < size(); ++k) column_[k] = row(k)[j];
+        for (std::size_t at = j; at < kCells; at += kWidth) {
+            std::size_t k = 0;
+            while (keys_[k * kWidth + j] != cells_.key[at]) ++k;
+            edges[at] = has_rank(column_[k], at) ? column_[k] : select_in_column(at);
+            for (std::size_t c = 0; c < block_->n_classes(); ++c)
+                above[c * kCells + at] = static_cast<std::int16_t>(
+                    kernels().count_above(column_.data() + block_->begin[c],
+                                          block_->begin[c + 1] - block_->begin[c], edges[at]));
+            cells_.size[at] = 0;
+        }
     }
 
-    // Column j, where many values are in the cells, most of them equal: finds its edges in another
-    // way, and leaves no members to be gathered.
-    void look_at_crowd(Kernels::KeyCells& cells, int width, const std::int16_t* ranks,
-                       std::size_t j, double* edges) {
-        members_.resize(size_);
-        double* first = members_.data();
-        double* last = first;
-        int gathered = -1;
-        for (std::size_t at = j; at < kAtOnce * kWidth; at += kWidth) {
-            const int key = cells.key[at];
-            if (key != gathered) {
-                last = first;
-                for (std::size_t i = j; i < size_ * kWidth; i += kWidth) {
-                    *last = rows_[i];
-                    last += (keys_[i] & -width) == key ? 1 : 0;
-                }
-                gathered = key;
-            }
-            double* nth = first + (ranks[at] - cells.below[at] - 1);
-            if (!std::equal(first + 1, last, first)) std::nth_element(first, nth, last);
-            edges[at] = *nth;
-            cells.size[at] = 0;
-        }
+    // Whether a value of the column is the edge: fewer rows than its rank are below, and no more
+    // rows than size() less the rank are above.
+    bool has_rank(double value, std::size_t at) const {
+        constexpr double inf = std::numeric_limits<double>::infinity();
+        const auto above = [&](double edge) {
+            return kernels().count_above(column_.data(), size(), edge);
+        };
+        const std::size_t not_below = size() + 1 - static_cast<std::size_t>(ranks_[at]);
+        return above(value) < not_below && above(std::nextafter(value, -inf)) >= not_below;
+    }
+
+    double select_in_column(std::size_t at) {
+        values_.clear();
+        for (std::size_t k = 0; k < size(); ++k)
+            if (keys_[k * kWidth + at % kWidth] == cells_.key[at]) values_.push_back(column_[k]);
+        return select(at);
     }
 };
 

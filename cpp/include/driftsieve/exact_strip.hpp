@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "driftsieve/edge_finder.hpp"
@@ -32,17 +31,14 @@ class ExactStrip {
         block_ = &block;
         width_ = hi - lo;
         n_edges_ = n_bins == 0 ? 0 : n_bins - 1;
-        copy(matrix, lo);
+        read_rows(matrix, lo);
         if (n_edges_ == 0) return;
-        finder_.read(rows_.data(), size(), range_, whole_);
         const std::size_t groups = (n_edges_ + kAtOnce - 1) / kAtOnce;
         edges_.resize(groups * kAtOnce * kWidth);
         above_.resize(groups * block.n_classes() * kAtOnce * kWidth);
-        for (std::size_t g = 0; g < groups; ++g) {
-            double* edges = edges_.data() + g * kAtOnce * kWidth;
-            finder_.find(g * kAtOnce, n_bins, edges);
-            count_above(edges, above_.data() + g * block.n_classes() * kAtOnce * kWidth);
-        }
+        for (std::size_t g = 0; g < groups; ++g)
+            finder_.find(g * kAtOnce, n_bins, whole_, edges_.data() + g * kAtOnce * kWidth,
+                         above_.data() + g * block.n_classes() * kAtOnce * kWidth);
     }
 
     // All below: column j of the strip.
@@ -52,7 +48,7 @@ class ExactStrip {
     bool is_whole(std::size_t j) const { return whole_[j]; }
 
     void values(std::size_t j, double* out) const {
-        for (std::size_t k = 0; k < size(); ++k) out[k] = rows_[k * kWidth + j];
+        for (std::size_t k = 0; k < size(); ++k) out[k] = rows_.row(block_->order[k])[j];
     }
 
     Moments moments(std::size_t cls, std::size_t j) const {
@@ -83,10 +79,9 @@ class ExactStrip {
     const RowBlock* block_ = nullptr;
     std::size_t width_ = 0;
     std::size_t n_edges_ = 0;
-    Room<double> rows_;  // class after class, kWidth columns side by side
+    MatrixView<double> rows_;  // kWidth columns
     Room<double> padded_;
     std::vector<ClassSums> sums_;
-    Kernels::StripRange range_;
     std::array<bool, kWidth> whole_;
     EdgeFinder finder_;
     Room<double> edges_;
@@ -94,27 +89,23 @@ class ExactStrip {
 
     std::size_t size() const { return block_->order.size(); }
 
-    // Rows in the order of the block, and what is learnt on the way.
-    void copy(const MatrixView<double>& matrix, std::size_t lo) {
-        MatrixView<double> from = {matrix.data + lo, matrix.row_stride, 1, size(), kWidth};
-        if (width_ < kWidth) from = pad(from);
-        rows_.resize(size() * kWidth);
+    // Sums and keys in one pass, class after class.
+    void read_rows(const MatrixView<double>& matrix, std::size_t lo) {
+        rows_ = {matrix.data + lo, matrix.row_stride, 1, size(), kWidth};
+        if (width_ < kWidth) rows_ = pad(rows_);
+        finder_.begin(rows_, *block_);
         sums_.resize(block_->n_classes());
-        std::fill_n(range_.low, kWidth, std::numeric_limits<double>::infinity());
-        std::fill_n(range_.high, kWidth, -std::numeric_limits<double>::infinity());
         whole_.fill(true);
         for (std::size_t c = 0; c < block_->n_classes(); ++c) {
             const std::size_t first = block_->begin[c];
             const std::size_t count = block_->begin[c + 1] - first;
-            if (count == 0) {
-                sums_[c] = {};
-                continue;
-            }
             ClassSums& of = sums_[c];
-            std::copy_n(from.row(block_->order[first]), kWidth, of.shift.begin());
-            kernels().copy_rows(
-                {from.data, from.row_stride, block_->order.data() + first, nullptr, count},
-                of.shift.data(), rows_.data() + first * kWidth, of.sums, range_);
+            of = {};
+            if (count == 0) continue;
+            std::copy_n(rows_.row(block_->order[first]), kWidth, of.shift.begin());
+            kernels().read_rows(
+                {rows_.data, rows_.row_stride, block_->order.data() + first, nullptr, count},
+                of.shift.data(), finder_.rule(), of.sums, finder_.keys() + first * kWidth);
             for (std::size_t j = 0; j < kWidth; ++j)
                 whole_[j] = whole_[j] && std::isfinite(of.sums.sum[j]);
         }
@@ -127,14 +118,6 @@ class ExactStrip {
             for (std::size_t j = 0; j < kWidth; ++j)
                 padded_[i * kWidth + j] = from.row(i)[std::min(j, width_ - 1)];
         return {padded_.data(), kWidth, 1, size(), kWidth};
-    }
-
-    // Of each class, the rows above a group of edges.
-    void count_above(const double* edges, std::int16_t* above) {
-        for (std::size_t c = 0; c < block_->n_classes(); ++c)
-            kernels().count_rows_above(rows_.data() + block_->begin[c] * kWidth,
-                                       block_->begin[c + 1] - block_->begin[c], edges,
-                                       above + c * kAtOnce * kWidth);
     }
 };
 

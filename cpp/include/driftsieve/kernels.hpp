@@ -111,42 +111,41 @@ struct Kernels {
 
     // All below: kStrip columns side by side, row after row; see EdgeFinder.
     //
-    // Copies rows, sums them up less shifts[j], and widens the range to what was met. Weights are
-    // not looked at.
-    struct StripRange {
-        double low[kStrip];
-        double high[kStrip];
-    };
-    void (*copy_rows)(const Rows& rows, const double* shifts, double* out, StripSums& sums,
-                      StripRange& range);
-    // The key of a value never falls as the value grows: (value - low) * per_key without its
-    // fraction, held within 0 and kTopKey.
-    static constexpr std::int16_t kTopKey = 0x7fff;
+    // The key of a value never falls as the value grows: its distance from the centre times `below`
+    // or `above`, without its fraction, held within -kTopKey and kTopKey.
+    static constexpr std::int8_t kTopKey = 127;
+    static constexpr std::int8_t kNoKey = -128;
     struct KeyRule {
-        double low[kStrip];
-        double per_key[kStrip];
+        double centre[kStrip];
+        double below[kStrip];
+        double above[kStrip];
     };
-    void (*find_keys)(const double* rows, std::size_t n, const KeyRule& rule, std::int16_t* keys);
-    // Of each column, kPivots cells of keys: those from key[e * kStrip + j] on, as many as the
-    // width says, which is a power of two. `below` rows have smaller keys, `size` rows have these.
+    // Sums rows up less shifts[j], and finds their keys. Weights are not looked at. Meanwhile
+    // memory is asked for the first half of the next kStrip columns.
+    void (*read_rows)(const Rows& rows, const double* shifts, const KeyRule& rule, StripSums& sums,
+                      std::int8_t* keys);
+    // Of each column, kPivots cells of keys: those from key[e * kStrip + j] on. `below` rows have
+    // smaller keys, `size` rows have these. All counts are of up to 32767 rows.
     static constexpr std::size_t kPivots = 4;
     struct KeyCells {
-        std::int16_t key[kPivots * kStrip];
+        std::int8_t key[kPivots * kStrip];
         std::int16_t below[kPivots * kStrip];
         std::int16_t size[kPivots * kStrip];
     };
-    // Leaves that half of each cell, `width` wide, in which the row of a rank is. Up to kTopKey
-    // rows.
-    void (*halve_cells)(const std::int16_t* keys, std::size_t n, const std::int16_t* ranks,
-                        std::int16_t width, KeyCells& cells);
-    // Places k * kStrip + j, in order, of the rows k whose key in column j is in one of the cells
-    // of this column. There is room for one place for each key.
-    std::size_t (*find_in_cells)(const std::int16_t* keys, std::size_t n, const std::int16_t* cells,
-                                 std::int16_t width, std::uint32_t* places);
-    // How many values of column j are larger than edges[e * kStrip + j], for kPivots edges and up
-    // to kTopKey rows.
-    void (*count_rows_above)(const double* rows, std::size_t n, const double* edges,
+    // Leaves that half of each cell, `width` keys, in which the row of a rank is. Meanwhile memory
+    // is asked for rows that will be read later.
+    void (*halve_cells)(const std::int8_t* keys, std::size_t n, const std::int16_t* ranks,
+                        int width, const Rows& ahead, KeyCells& cells);
+    // How many keys of column j are larger than edges[e * kStrip + j], for kPivots edges.
+    void (*count_keys_above)(const std::int8_t* keys, std::size_t n, const std::int8_t* edges,
                              std::int16_t* counts);
+    // Places k * kStrip + j, in order, of the rows k whose key in column j is one of the wanted
+    // ones of this column. There is room for one place for each key and four more.
+    std::size_t (*find_in_cells)(const std::int8_t* keys, std::size_t n, const std::int8_t* wanted,
+                                 std::uint32_t* places);
+    // Sorts lists of kSlots values, kPivots * kStrip of them side by side.
+    static constexpr std::size_t kSlots = 8;
+    void (*sort_slots)(double* slots);
 };
 
 const Kernels& kernels();
