@@ -37,8 +37,8 @@ class CellMap {
         rule_ = {};  // all in cell 0
         bits_ = 0;
         cut_[0] = 0;
-        double low, high;
-        bounds(sample, low, high);
+        const double low = bound(sample, 1.0);
+        const double high = bound(sample, -1.0);
         // The sample less its outermost values, and half as much again on both sides.
         const double margin = (high - low) / 2.0;
         const double range = (high - low) + 2.0 * margin;
@@ -167,42 +167,42 @@ class CellMap {
         return std::countr_zero(all);
     }
 
-    // Of the extremes of kLanes parts of the sample, all but the smallest and the largest ones: a
-    // few outliers do not stretch the grid.
-    static void bounds(std::span<const double> sample, double& low, double& high) {
+    // Of the least values of kLanes parts of the sample, all but the smallest ones: a few outliers
+    // do not stretch the grid. With a sign of -1, the same from the other end.
+    static double bound(std::span<const double> sample, double sign) {
         constexpr double inf = std::numeric_limits<double>::infinity();
-        std::array<double, kLanes> lows, highs;
-        lows.fill(inf);
-        highs.fill(-inf);
+        std::array<double, kLanes> least;
+        least.fill(inf);
+        const auto take = [&](std::size_t lane, double value) {
+            least[lane] = std::min(least[lane], sign * value);
+        };
         std::size_t i = 0;
         for (; i + kLanes <= sample.size(); i += kLanes)
-            for (std::size_t lane = 0; lane < kLanes; ++lane)
-                lows[lane] = std::min(lows[lane], sample[i + lane]);
-        for (i = 0; i + kLanes <= sample.size(); i += kLanes)
-            for (std::size_t lane = 0; lane < kLanes; ++lane)
-                highs[lane] = std::max(highs[lane], sample[i + lane]);
-        for (std::size_t lane = 0; i < sample.size(); ++i, ++lane) {
-            lows[lane] = std::min(lows[lane], sample[i]);
-            highs[lane] = std::max(highs[lane], sample[i]);
-        }
-        // one in 256, but at least one on either side; a heavy tail is as long in a larger sample
+            for (std::size_t lane = 0; lane < kLanes; ++lane) take(lane, sample[i + lane]);
+        for (std::size_t lane = 0; i < sample.size(); ++i, ++lane) take(lane, sample[i]);
+        // sorted without branches: where a value goes cannot be predicted
+        std::array<double, kSample / 256> smallest;
+        smallest.fill(inf);
+        for (double value : least)
+            for (double& place : smallest) {
+                const double larger = std::max(place, value);
+                place = std::min(place, value);
+                value = larger;
+            }
+        // one in 256, but at least one: a heavy tail is as long in a larger sample
         const std::size_t outliers = std::max<std::size_t>(2, (sample.size() + 128) / 256) - 1;
-        std::sort(lows.begin(), lows.end());
-        std::sort(highs.begin(), highs.end());
-        low = lows[outliers];
-        high = highs[kLanes - 1 - outliers];
+        return sign * smallest[outliers];
     }
 
     void cut_coarse_cells(std::span<const double> sample, std::size_t n_coarse, std::size_t cells) {
         std::array<std::uint16_t, kCoarse + 3> counts{};
         const double per_coarse = std::ldexp(rule_.per_width, -static_cast<int>(bits_));
         const double base = std::ldexp(rule_.base, -static_cast<int>(bits_));
-        const double last = static_cast<double>(n_coarse + 1);
-        for (const double value : sample) {  // nothing hangs on the last digit here
-            const double cell = value * per_coarse - base;
-            ++counts[static_cast<std::size_t>(
-                static_cast<std::int32_t>(std::min(std::max(0.0, cell), last)))];
-        }
+        std::array<std::uint32_t, kSample> places;
+        kernels().finest_cells(sample.data(), sample.size(),
+                               {per_coarse, base, static_cast<double>(n_coarse + 1)},
+                               places.data());
+        for (std::size_t i = 0; i < sample.size(); ++i) ++counts[places[i]];
         std::array<std::uint8_t, kCoarse> halved;
         const double wanted = static_cast<double>(cells) / static_cast<double>(4 * sample.size());
         for (std::size_t j = 1; j <= n_coarse; ++j) {

@@ -227,8 +227,7 @@ class DenseStore {
   private:
     static constexpr std::size_t kTile = 256;  // columns whose moments are summed up together
     static constexpr std::size_t kStrip = Strip::kWidth;
-    static constexpr std::size_t kChunk = 16 * kStrip;  // columns a thread takes at a time
-    static constexpr std::size_t kRowsAtOnce = 16384;   // in as many blocks as they make
+    static constexpr std::size_t kRowsAtOnce = 16384;  // in as many blocks as they make
 
     Config config_;
     Ledger ledger_;  // finished blocks only
@@ -242,9 +241,10 @@ class DenseStore {
 
     template <class Work>
     void for_each_feature(unsigned n_threads, const Work& work) {
-        parallel_chunks(n_features(), kStrip, n_threads, [&](std::size_t lo, std::size_t hi) {
-            Scratch scratch;
-            for (std::size_t j = lo; j < hi; ++j) work(j, scratch);
+        parallel_work(n_features(), kStrip, n_threads, [&] {
+            return [&, scratch = Scratch()](std::size_t lo, std::size_t hi) mutable {
+                for (std::size_t j = lo; j < hi; ++j) work(j, scratch);
+            };
         });
     }
 
@@ -288,17 +288,14 @@ class DenseStore {
             });
             return;
         }
-        parallel_chunks(n_features() + lead, kChunk, n_threads,
-                        [&](std::size_t lo, std::size_t hi) {
-                            Scratch scratch;
-                            Strip strip;
-                            for (std::size_t end; lo < hi; lo = end) {
-                                end = std::min(hi, lo + kStrip);
-                                for (std::size_t i = 0; i < blocks.size(); ++i)
-                                    absorb(matrix.rows(i * block_rows, block_rows), blocks[i],
-                                           std::max(lo, lead) - lead, end - lead, strip, scratch);
-                            }
-                        });
+        parallel_work(n_features() + lead, kStrip, n_threads, [&] {
+            return
+                [&, strip = Strip(), scratch = Scratch()](std::size_t lo, std::size_t hi) mutable {
+                    for (std::size_t i = 0; i < blocks.size(); ++i)
+                        absorb(matrix.rows(i * block_rows, block_rows), blocks[i],
+                               std::max(lo, lead) - lead, hi - lead, strip, scratch);
+                };
+        });
     }
 
     // How many columns before the first one a cache line would begin.

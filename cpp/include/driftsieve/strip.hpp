@@ -152,11 +152,16 @@ class Strip {
     }
 
     void take_sample(std::size_t n) {
+        constexpr std::size_t kAhead = 32;  // rows to ask for before they are needed
         const std::size_t size = CellMap::sample_size(n);
+        const std::size_t step = CellMap::sample_step(n);
         sample_.resize(kWidth * kSampleStride);
         for (std::size_t i = 0; i < size; ++i) {
             // by number, not by place: what cells are chosen must not depend on classes
-            const double* values = rows_.row(i * CellMap::sample_step(n));
+            const double* values = rows_.row(i * step);
+            const double* ahead = rows_.row(std::min(i + kAhead, size - 1) * step);
+            __builtin_prefetch(ahead);
+            __builtin_prefetch(ahead + kWidth / 2);
             for (std::size_t j = 0; j < kWidth; ++j) sample_[j * kSampleStride + i] = values[j];
         }
     }
