@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+import driftsieve as ds
 from driftsieve._core import are_canonical
 from driftsieve.batch import Batch, RowError
 from driftsieve.sources import as_batches
@@ -94,6 +95,16 @@ def test_duplicates_are_summed_as_scipy_does_and_the_caller_keeps_his_matrix(
 def test_canonical_csr_is_shared() -> None:
     matrix = sparse.csr_matrix(X)
     assert np.shares_memory(Batch.of(matrix, Y).X.data, matrix.data)
+
+
+@pytest.mark.parametrize("index", [np.int16, np.int32, ">i4"])
+def test_indices_and_their_bounds_may_be_of_different_kinds(index: Any) -> None:
+    matrix = sparse.csr_array(X)
+    matrix.indices, matrix.indptr = matrix.indices.astype(index), matrix.indptr.astype(np.int64)
+    batch = Batch.of(matrix, Y)
+    assert batch.X.indices.dtype == batch.X.indptr.dtype
+    np.testing.assert_array_equal(batch.X.toarray(), X)
+    ds.Bank().update(matrix, Y)
 
 
 def test_corrupt_csr_is_refused() -> None:

@@ -146,8 +146,11 @@ def _csr(X: Any) -> sparse.csr_array:
         raise ValueError(f"Expected 2D sparse array, got {X.ndim}D instead.")
     csr = sparse.csr_array(X)
     csr.indices, csr.indptr = map(np.ascontiguousarray, (csr.indices, csr.indptr))
-    if not are_canonical(csr.indices, csr.indptr, csr.shape[1]):
-        csr.check_format(full_check=True)  # an index out of range would be read outside the array
+    kinds = csr.indices.dtype, csr.indptr.dtype
+    known = kinds in ((np.int32, np.int32), (np.int64, np.int64))
+    if not (known and are_canonical(csr.indices, csr.indptr, csr.shape[1])):
+        # Makes both of one kind. An index out of range would be read outside the array.
+        csr.check_format(full_check=True)
         csr = csr.copy()  # the constructor shares the caller's arrays
         csr.sum_duplicates()
     csr.data = np.ascontiguousarray(_as_float(csr.data))
