@@ -77,10 +77,8 @@ def test_vectors_are_screened_by_index(spark: Any, kinds: str) -> None:
         assert_scores(found, data, **options)
 
 
-def test_batches_have_another_size_within_a_job_alone(spark: Any) -> None:
-    df = spark.range(6000, numPartitions=1).selectExpr("id % 2 AS y", *(["id"] * 64))
-    df = df.toDF("y", *(f"x{j}" for j in range(64)))
-    roles = Roles.of(df, "y", None)
+def batch_sizes(selected: Any) -> list[int]:
+    """The rows of each batch that a task of Python is handed."""
 
     def sizes(batches: Any) -> Any:
         import pyarrow as pa
@@ -88,17 +86,34 @@ def test_batches_have_another_size_within_a_job_alone(spark: Any) -> None:
         for batch in batches:
             yield pa.RecordBatch.from_pydict({"n": [batch.num_rows]})
 
-    def seen() -> list[int]:
-        return roles.select(df).mapInArrow(sizes, "n bigint").toArrow()["n"].to_pylist()
+    found: list[int] = selected.mapInArrow(sizes, "n bigint").toArrow()["n"].to_pylist()
+    return found
 
+
+def test_batches_have_another_size_within_a_job_alone(spark: Any) -> None:
+    df = spark.range(6000, numPartitions=1).selectExpr("id % 2 AS y", *(["id"] * 64))
+    df = df.toDF("y", *(f"x{j}" for j in range(64)))
+    roles = Roles.of(df, "y", None)
     with roles.batches(df):
-        assert seen() == [4096, 1904]  # 2¹⁸ values
+        assert batch_sizes(roles.select(df)) == [4096, 1904]  # 2¹⁸ values
         spark.conf.set(BATCH_ROWS, 5000)
         try:
-            assert seen() == [5000, 1000]  # what the session says goes first
+            assert batch_sizes(roles.select(df)) == [5000, 1000]  # what the session says goes first
         finally:
             spark.conf.unset(BATCH_ROWS)
-    assert seen() == [6000]
+    assert batch_sizes(roles.select(df)) == [6000]
+
+
+def test_batches_of_vectors_end_at_a_size(spark: Any) -> None:
+    from pyspark.ml.functions import array_to_vector
+
+    df = spark.range(150, numPartitions=1).selectExpr("id % 2 AS y", "array_repeat(1D, 5000) AS a")
+    df = df.select("y", array_to_vector("a").alias("v"))
+    roles = Roles.of(df, "y", "v")
+    with roles.batches(df):
+        # A batch is full once it holds 2²¹ bytes: 8, and a bit for null, a value; 40,625 a row.
+        assert batch_sizes(roles.select(df)) == [52, 52, 46]
+    assert batch_sizes(roles.select(df)) == [150]
 
 
 def test_millions_of_features_are_never_one_merged_bank(

@@ -9,10 +9,12 @@ No task holds the merged bank of more than one block.
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -189,8 +191,16 @@ def _telling(task: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]
         except (TypeError, ValueError) as error:
             kind = "TypeError" if isinstance(error, TypeError) else "ValueError"
             raise Told(json.dumps([kind, str(error)])) from error
+        _keep_imports()
 
     return told
+
+
+@cache
+def _keep_imports() -> None:
+    # Spark has a worker collect garbage after every task, which took longer than a small task:
+    # nearly all that it went through are the modules imported, and those stay.
+    gc.freeze()
 
 
 @contextmanager

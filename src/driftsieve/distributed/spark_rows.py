@@ -21,6 +21,7 @@ VECTOR = ("type", "size", "indices", "values")
 """The fields of a vector of pyspark.ml.linalg, as its VectorUDT stores them."""
 
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 BATCH_VALUES = 1 << 18
 """Values that Spark hands over at a time: few enough to stay in a processor's cache on the way."""
 
@@ -117,7 +118,10 @@ class Roles:
         picked = [_plain(df, self.target, column(self.target)).alias("y")]
         if self.features is None:
             vector = F.unwrap_udt(column(self.vector or ""))
-            picked += [vector.getField(name).alias(name) for name in VECTOR]
+            fields = {name: vector.getField(name) for name in VECTOR}
+            # Where arrays are null, Arrow goes through all rows of a batch again after each.
+            fields["indices"] = F.coalesce(fields["indices"], F.expr("cast(array() AS array<int>)"))
+            picked += [field.alias(name) for name, field in fields.items()]
         else:
             kind = "float" if self.single else "double"
             # As text: a call into the JVM for each of many columns would take seconds.
@@ -133,19 +137,22 @@ class Roles:
     def batches(self, df: DataFrame) -> Iterator[None]:
         """Jobs that this thread starts within hand rows over in batches of a size that suits them.
 
-        Where the session sets a size of its own, Spark uses that one. How wide vectors are is not
-        known before they are read: their batches stay as they are.
+        Where the session sets a size of its own, Spark uses that one.
         """
-        context = getattr(df.sparkSession, "sparkContext", None)  # Spark Connect has none
-        if self.features is None or context is None:
+        context = getattr(df.sparkSession, "sparkContext", None)
+        if context is None:  # Spark Connect
             yield
             return
-        before = context.getLocalProperty(BATCH_ROWS)
-        context.setLocalProperty(BATCH_ROWS, str(max(64, BATCH_VALUES // len(self.features))))
+        if self.features is None:  # how wide vectors are is not known before they are read
+            setting, size = BATCH_BYTES, 8 * BATCH_VALUES
+        else:
+            setting, size = BATCH_ROWS, max(64, BATCH_VALUES // len(self.features))
+        before = context.getLocalProperty(setting)
+        context.setLocalProperty(setting, str(size))
         try:
             yield
         finally:
-            context.setLocalProperty(BATCH_ROWS, before)
+            context.setLocalProperty(setting, before)
 
     def batch(self, record: pa.RecordBatch, missing: Missing) -> Batch:
         """The rows of a record batch of ``select``."""
