@@ -74,8 +74,8 @@ struct SecondBlock {
     void count() {
         for (std::size_t j = 0; j < kColumns; ++j)
             if (!cells[j].fill(column(j), strip(j).map(j % Strip::kWidth),
-                               strip(j).finest(j % Strip::kWidth), nullptr,
-                               kConfig.epsilon * kBlock, kConfig.exact_values()))
+                               strip(j).finest(j % Strip::kWidth), kConfig.epsilon * kBlock,
+                               kConfig.exact_values()))
                 std::abort();
     }
     // What had to be taken out of the cells.

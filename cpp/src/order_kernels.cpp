@@ -30,6 +30,8 @@ constexpr std::size_t kKeyRows = kKeyLanes / kStrip;
 using Doubles = double __attribute__((vector_size(8 * kDoubleLanes)));
 using Keys = std::int8_t __attribute__((vector_size(kKeyLanes)));
 using RowOfKeys = std::int8_t __attribute__((vector_size(kStrip)));
+using KeyCounts = std::uint8_t __attribute__((vector_size(kKeyLanes)));
+using RowOfCounts = std::uint8_t __attribute__((vector_size(kStrip)));
 
 template <class Vector, class T>
 void load(Vector& x, const T* from) {
@@ -136,18 +138,18 @@ class Fetch {
 
 // Adds to counts[e * kStrip + j] how often is_counted(key, edge e) in column j of up to 255
 // registers.
-template <class Vector, class IsCounted>
+template <class Vector, class Counts, class IsCounted>
 void count_registers(const std::int8_t* keys, std::size_t n, const std::int8_t* edge_keys,
                      const IsCounted& is_counted, Fetch& fetch, std::int16_t* __restrict counts) {
     const Edges<Vector> edges(edge_keys);
-    Vector count[kPivots] = {};
+    Counts count[kPivots] = {};
     for (std::size_t i = 0; i < n;) {
         fetch.next();
         for (const std::size_t end = i + 4 < n ? i + 4 : n; i < end; ++i) {
             Vector key;
             load(key, keys + i * sizeof key);
             for (std::size_t e = 0; e < kPivots; ++e)
-                count[e] -= is_counted(key, edges.of[e]);  // true is -1
+                count[e] -= reinterpret_cast<Counts>(is_counted(key, edges.of[e]));  // true is -1
         }
     }
     std::uint8_t lanes[sizeof count];
@@ -166,10 +168,11 @@ void count_keys(const std::int8_t* keys, std::size_t n, const std::int8_t* edges
     std::size_t left = n / kKeyRows;
     for (std::size_t count; left > 0; left -= count, keys += count * sizeof(Keys)) {
         count = left < 255 ? left : 255;
-        count_registers<Keys>(keys, count, edges, is_counted, fetch, counts);
+        count_registers<Keys, KeyCounts>(keys, count, edges, is_counted, fetch, counts);
     }
     if (n % kKeyRows != 0)
-        count_registers<RowOfKeys>(keys, n % kKeyRows, edges, is_counted, fetch, counts);
+        count_registers<RowOfKeys, RowOfCounts>(keys, n % kKeyRows, edges, is_counted, fetch,
+                                                counts);
 }
 
 // A bit for each lane of so many registers, no more than 64 bits in all: whether the key there is
