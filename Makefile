@@ -62,7 +62,7 @@ test: .venv/.test .venv/.browser cpp-test  ## Run the Python and the C++ tests
 	@touch $@
 
 cpp-test: .venv/.built  ## Build and run the C++ tests
-	@cmake -S . -B build/cpp -G Ninja -DDRIFTSIEVE_TESTS=ON >/dev/null
+	@cmake -S . -B build/cpp -G Ninja -DDRIFTSIEVE_TESTS=ON -DDRIFTSIEVE_BENCH=ON >/dev/null
 	@cmake --build build/cpp
 	@build/cpp/driftsieve_tests
 
