@@ -211,14 +211,7 @@ class Bank:
         with self._alone:
             return self._take(batch)
 
-    def _update_known(
-        self,
-        X: Any,
-        y: NDArray[np.int64],
-        n_classes: int,
-        sample_weight: NDArray[np.float64] | None,
-        t: NDArray[np.float64] | None,
-    ) -> bool:
+    def _update_known(self, batch: Batch, n_classes: int) -> bool:
         """Take in rows that someone has checked and found room for, of classes by number.
 
         False, and nothing has changed, if the labels of this bank are not 0 to ``n_classes`` - 1,
@@ -226,12 +219,17 @@ class Bank:
         """
         if not self._labels.are_first_numbers(n_classes):
             return False
-        rows = (y.astype(np.uint32), sample_weight, t, n_classes, self._threads)
         with self._alone:
-            if isinstance(X, np.ndarray):
-                self._core.update_dense(X, *rows, True)
-            else:
-                self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows)
+            return self._learn(batch, batch.y.astype(np.uint32), n_classes, looked_at=True)
+
+    def _learn(
+        self, batch: Batch, classes: NDArray[np.uint32], n_classes: int, *, looked_at: bool
+    ) -> bool:
+        """False if a value is not finite, where nobody has looked; then nothing has changed."""
+        X, rows = batch.X, (classes, batch.sample_weight, batch.t, n_classes, self._threads)
+        if isinstance(X, np.ndarray):
+            return self._core.update_dense(X, *rows, looked_at)
+        self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows)
         return True
 
     def _look_at(self, batch: Batch) -> None:
@@ -252,14 +250,9 @@ class Bank:
             looked_at = True
         batch, classes, labels, n_ignored = admission
         names = self._names_with(batch)
-        rows = (classes, batch.sample_weight, batch.t, len(labels), self._threads)
-        X = batch.X
-        if isinstance(X, np.ndarray):
-            if not self._core.update_dense(X, *rows, looked_at):
-                self._look_at(batch)  # says where
-                raise ValueError("X was changed by someone else while it was read.")
-        else:
-            self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows)
+        if not self._learn(batch, classes, len(labels), looked_at=looked_at):
+            self._look_at(batch)  # says where
+            raise ValueError("X was changed by someone else while it was read.")
         self._learn_labels(labels)
         self._ignored_rows += n_ignored
         self._ignored_features = max(self._ignored_features, width - self.n_features)

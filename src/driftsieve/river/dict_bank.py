@@ -191,8 +191,9 @@ class DictBank:
         self._make_room()
 
     def _give(self, bank: Bank, X: Any, codes: Any, weights: Any, times: Any) -> None:
-        if not bank._update_known(X, codes, len(self._known.classes), weights, times):
-            bank.update_batch(Batch(X, codes, weights, times, None, self.missing == "error"))
+        batch = Batch(X, codes, weights, times, None, self.missing == "error")
+        if not bank._update_known(batch, len(self._known.classes)):
+            bank.update_batch(batch)
 
     def _late(self, laid: Laid) -> sparse.csr_array:
         shape = (len(laid.indptr) - 1, len(self._known.columns) - self._width)
