@@ -1,0 +1,91 @@
+"""A bad row, frame or parameter gets a clear error, and changes nothing."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from driftsieve.river import FeatureScreener
+from river_rows import learned, rows_of
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "more", "error", "message"),
+    [
+        ({"a": "text"}, 0, {}, TypeError, r"x\['a'\] must be a number, got 'text'"),
+        ({"new": None}, 0, {}, TypeError, r"x\['new'\] must be a number, got None"),
+        ({"a": np.inf}, 0, {}, ValueError, r"x\['a'\] is infinite"),
+        ({"b": 1.0, 7: np.nan}, 0, {}, ValueError, r'x\[7\] is NaN. Pass missing="ignore"'),
+        ({"new": np.nan}, "new", {}, ValueError, r"x\['new'\] is NaN"),
+        ([("a", 1.0)], 0, {}, TypeError, "x must be a dictionary of features, got list"),
+        ({"a": 1.0}, 0, {"w": "heavy"}, TypeError, "w must be a number, got 'heavy'"),
+        ({"a": 1.0}, 0, {"t": "now"}, TypeError, "t must be a number, got 'now'"),
+        ({"a": 1.0}, None, {}, ValueError, "missing label: None"),
+        ({"a": 1.0}, np.nan, {}, ValueError, "missing label: nan"),
+        ({"a": 1.0}, [1], {}, TypeError, "unhashable"),
+        ({"new": 1.0}, 0, {"w": -1.0}, ValueError, r"w must be finite and not negative, got -1.0"),
+        ({"a": 1.0}, 0, {"w": np.nan}, ValueError, "w must be finite and not negative, got nan"),
+        ({"a": 1.0}, 0, {"w": 1e200}, ValueError, "w must be at most 1e140"),
+        ({"a": 1.0}, 0, {"t": 3.0}, ValueError, 't is used with clock="time" only'),
+    ],
+)
+def test_a_bad_row_changes_nothing(x, y, more, error, message):
+    screener = learned(*rows_of(50), absent="zero")
+    before = pickle.dumps(screener)
+    with pytest.raises(error, match=message):
+        screener.learn_one(x, y, **more)
+    assert pickle.dumps(screener) == before
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "error", "message"),
+    [
+        (pd.DataFrame({"n": [1.0, np.nan]}), [0, 1], ValueError, "contains NaN at row 1"),
+        (pd.DataFrame({"n": ["u", "v"]}), [0, 1], TypeError, "'n' is not numeric"),
+        (pd.DataFrame({"n": [1.0, 2.0]}), [0], ValueError, "inconsistent numbers of samples"),
+        (pd.DataFrame({"n": [1.0, 2.0]}), [0, None], ValueError, "missing label: None"),
+    ],
+)
+def test_a_bad_frame_changes_nothing(X, y, error, message):
+    screener = learned(*rows_of(50), absent="missing")
+    before = pickle.dumps(screener)
+    with pytest.raises(error, match=message):
+        screener.learn_many(X, y)
+    assert pickle.dumps(screener) == before
+
+
+def test_times_are_checked():
+    screener = FeatureScreener(clock="time")
+    for t in (None, np.inf):
+        with pytest.raises(ValueError, match=r"pass t|t must be finite, got inf"):
+            screener.learn_one({"a": 1.0}, 0, t=t)
+    fading = FeatureScreener(clock="time", half_life=1e-300)
+    fading.learn_one({"a": 1.0}, 0, t=0.0)
+    with pytest.raises(ValueError, match="half-lives away from 0"):
+        fading.learn_one({"a": 1.0}, 1, t=1e9)
+    with pytest.raises(ValueError, match="half-lives away from 0"):
+        fading.learn_many(pd.DataFrame({"b": [1.0]}), ["new"], t=[1e9])
+    assert fading.ranking == {"a": 1}
+    for wrong, t in ((screener, None), (FeatureScreener(), [1.0])):
+        with pytest.raises(ValueError, match='t goes with clock="time"'):
+            wrong.learn_many(pd.DataFrame({"a": [1.0]}), [0], t=t)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"score": "anova"}, "score must be one of 't'"),
+        ({"rule": "fdr", "k": 0.1, "score": "gini"}, "needs p-values"),
+        ({"k": -1}, "k must be a whole number"),
+        ({"n_bins": 1}, "n_bins must be"),
+        ({"absent": "nan"}, 'absent must be "zero" or "missing"'),
+        ({"every": 0}, "every must be at least 1"),
+        ({"epsilon": 2.0, "absent": "missing"}, "epsilon must be between 0 and 0.5"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        FeatureScreener(**parameters)
