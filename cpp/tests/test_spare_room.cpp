@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -24,21 +26,51 @@ bool holds(const void* room, std::size_t n_pages, char what) {
 }  // namespace
 
 #ifdef __linux__
-TEST_CASE("the room that was given back last is got again by who asks for as much") {
-    void* first = SpareRoom::get(2);
+TEST_CASE("rooms that were given back are got again by who asks for as much") {
     void* second = SpareRoom::get(3);
+    void* first = SpareRoom::get(2);
     fill(first, 2, 1);
     fill(second, 3, 2);
     SpareRoom::give_back(first, 2);
     void* other = SpareRoom::get(3);
     CHECK(other != first);
+    SpareRoom::give_back(second, 3);
     void* same = SpareRoom::get(2);
     CHECK(same == first);
-    SpareRoom::give_back(same, 2);
-    SpareRoom::give_back(second, 3);  // takes its place
     CHECK(SpareRoom::get(3) == second);
+    SpareRoom::give_back(same, 2);
     SpareRoom::give_back(second, 3);
     SpareRoom::give_back(other, 3);
+    CHECK(SpareRoom::get(3) == other);  // the newest
+    SpareRoom::give_back(other, 3);
+}
+
+TEST_CASE("a room that was outgrown is not kept") {
+    void* small = SpareRoom::get(4);
+    const std::size_t kept = SpareRoom::kept_pages();
+    void* large = SpareRoom::get(5);
+    SpareRoom::give_back(small, 4);
+    CHECK(SpareRoom::kept_pages() == kept);
+    SpareRoom::give_back(large, 5);
+    CHECK(SpareRoom::kept_pages() == kept + 5);
+}
+
+TEST_CASE("no more than so many rooms are kept, of so many pages, and the oldest go first") {
+    constexpr std::size_t most = SpareRoom::kMostKept / kLargePage;
+    for (const std::size_t n_pages : {most / SpareRoom::kRooms / 2, most / 3, most / 2, most + 1}) {
+        std::vector<void*> rooms;
+        for (std::size_t i = 0; i < SpareRoom::kRooms + 2; ++i)
+            rooms.push_back(SpareRoom::get(n_pages));
+        for (void* room : rooms) SpareRoom::give_back(room, n_pages);
+        const std::size_t kept = std::clamp<std::size_t>(most / n_pages, 1, SpareRoom::kRooms);
+        CHECK(SpareRoom::kept_pages() == kept * n_pages);
+        for (std::size_t i = 0; i < kept; ++i) {
+            CHECK(SpareRoom::get(n_pages) == rooms.back());
+            ::operator delete(rooms.back(), std::align_val_t{kLargePage});
+            rooms.pop_back();
+        }
+        CHECK(SpareRoom::kept_pages() == 0);
+    }
 }
 #endif
 

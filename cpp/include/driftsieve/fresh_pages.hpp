@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -31,6 +33,7 @@ class FreshPages {
         }
         for (; ready_ < reach * sizeof(T); ready_ += kLargePage) {
             char* const page = reinterpret_cast<char*>(room.data()) + ready_;
+            if (is_there(page)) continue;  // somebody had the room before: see SpareRoom
             const std::int64_t begin = now();
             madvise(page, kLargePage, MADV_POPULATE_WRITE);  // no harm where it is refused
             dear_ = now() - begin > kDear ? dear_ + 1 : 0;
@@ -43,9 +46,18 @@ class FreshPages {
   private:
     static constexpr std::int64_t kDear = 1'500'000;  // nanoseconds; small pages take half of it
 
+    static constexpr std::size_t kSmallPage = 4096;  // or more
+
     const void* room_ = nullptr;
     std::size_t ready_ = 0;  // bytes
     int dear_ = 0;           // pages, one after the other
+
+    static bool is_there(void* page) {
+        std::array<unsigned char, kLargePage / kSmallPage> small;
+        small.fill(1);
+        return mincore(page, kLargePage, small.data()) == 0 &&
+               std::all_of(small.begin(), small.end(), [](auto bits) { return bits % 2 == 1; });
+    }
 
     static std::int64_t now() {  // of this thread: others may have the processor meanwhile
         timespec time;

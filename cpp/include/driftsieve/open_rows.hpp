@@ -11,6 +11,7 @@
 #include "driftsieve/fresh_pages.hpp"
 #include "driftsieve/kernels.hpp"
 #include "driftsieve/large_room.hpp"
+#include "driftsieve/row_walk.hpp"
 #include "driftsieve/rows.hpp"
 #include "driftsieve/validate.hpp"
 
@@ -49,7 +50,10 @@ class OpenRows {
         if constexpr (std::is_same_v<T, double>)
             if (rows.data == to) return true;  // they were written to their place
         const std::size_t width = rows.n_cols;
-        return copy(rows, to, rows.n_rows * width > kInCache || most * width > kBlockInCache);
+        const bool finite =
+            copy(rows, to, rows.n_rows * width > kInCache || most * width > kBlockInCache);
+        walk_.step(rows);
+        return finite;
     }
 
     // Where a row is to be written that is not there yet: rows that are appended from there need
@@ -128,6 +132,7 @@ class OpenRows {
     LargeRoom<double> values_;
     std::size_t reached_ = 0;  // so many of them have been written to, now or earlier
     FreshPages pages_;
+    RowWalk walk_;
     std::vector<std::uint32_t> classes_;
     std::vector<double> weights_;  // empty: all 1
     std::vector<double> times_;    // empty where nothing fades
