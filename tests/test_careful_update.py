@@ -81,3 +81,24 @@ def test_ignored_columns_are_looked_at_too() -> None:
     with pytest.raises(ValueError, match=f"NaN at row 7, column {P - 1}"):
         bank.update(bad, Y)
     assert bank.n_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "message"),
+    [
+        (X[:1], None, "y should be a 1d array"),
+        (None, Y[:1], "X must hold numbers"),
+        (X[:1], Y[:2], "X has 1 rows, y has 2"),
+        (X[:1, :-1], Y[:1], f"X has {P - 1} features"),
+        (X[:1] * np.inf, Y[:1], "infinity: -?inf at row 0, column 0"),
+    ],
+)
+def test_bad_rows_among_many_that_come_one_by_one(
+    bank: ds.Bank, rows: object, labels: object, message: str
+) -> None:
+    for i in range(5):
+        bank.update(X[i : i + 1], Y[i : i + 1])
+    before = bank.to_bytes()
+    with pytest.raises((ValueError, TypeError), match=message):
+        bank.update(rows, labels)
+    assert bank.to_bytes() == before

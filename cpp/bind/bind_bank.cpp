@@ -28,6 +28,12 @@ bool update_dense(SharedBank& shared, const Matrix<T>& X, const Vector<std::uint
     });
 }
 
+struct Hold {
+    SharedBank& shared;
+    explicit Hold(SharedBank& held) : shared(held) { shared.hold(); }
+    ~Hold() { shared.let_go(); }
+};
+
 // The fast lane for rows that come one by one: plain arrays, a dense bank of that width, integer
 // labels that are known. Whatever needs a closer look is left alone, and False says so.
 template <class T>
@@ -35,8 +41,8 @@ bool update_plain(SharedBank& shared, const Matrix<T>& X, const Vector<std::int6
                   unsigned n_threads) {
     const std::vector<std::int64_t>& labels = shared.integer_labels;
     const Bank& bank = shared.peek();
-    if (X.shape(0) != y.shape(0) || X.shape(1) != bank.n_features() || !bank.is_dense() ||
-        bank.clock() == Clock::time)
+    if (shared.is_held() || X.shape(0) != y.shape(0) || X.shape(1) != bank.n_features() ||
+        !bank.is_dense() || bank.clock() == Clock::time)
         return false;
     std::vector<std::uint32_t> classes(y.shape(0));
     for (std::size_t i = 0; i < classes.size(); ++i) {
@@ -44,9 +50,13 @@ bool update_plain(SharedBank& shared, const Matrix<T>& X, const Vector<std::int6
         if (place == labels.end()) return false;
         classes[i] = static_cast<std::uint32_t>(place - labels.begin());
     }
-    return shared.use([&](Bank& used) {
+    const auto update = [&](Bank& used) {
         return update_if_finite(used, view(X), RowInfo{classes, {}, {}}, labels.size(), n_threads);
-    });
+    };
+    constexpr std::size_t kFewValues = 4096;
+    if (X.size() <= kFewValues && bank.keeps_open(X.shape(0))) return shared.use_briefly(update);
+    const Hold hold(shared);
+    return shared.use(update);
 }
 
 template <class T, class Index>
@@ -160,6 +170,17 @@ void register_bank(nb::module_& m) {
         nb::arg("epsilon"), nb::arg("moments"), nb::arg("quantiles"), nb::arg("ignore_missing"),
         nb::arg("clock"), nb::arg("half_life"));
 
+    bank.def(
+        "__enter__",
+        [](SharedBank& shared) -> SharedBank& {
+            shared.hold();
+            return shared;
+        },
+        nb::rv_policy::reference);
+    bank.def(
+        "__exit__", [](SharedBank& shared, const nb::args&) { shared.let_go(); },
+        nb::sig("def __exit__(self, *args: object) -> None"));
+
     const auto dense = [&](auto update) {
         bank.def("update_dense", update, nb::arg("X").noconvert(), nb::arg("classes").noconvert(),
                  nb::arg("weights").noconvert().none(), nb::arg("times").noconvert().none(),
@@ -175,7 +196,7 @@ void register_bank(nb::module_& m) {
     plain(&update_plain<float>);
     bank.def(
         "update_plain", [](SharedBank&, nb::object, nb::object, unsigned) { return false; },
-        nb::arg("X"), nb::arg("y"), nb::arg("n_threads"));
+        nb::arg("X").none(), nb::arg("y").none(), nb::arg("n_threads"));
     bank.def(
         "know_integer_labels",
         [](SharedBank& shared, const Vector<std::int64_t>& labels) {

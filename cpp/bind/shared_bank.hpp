@@ -21,6 +21,14 @@ class SharedBank {
   public:
     explicit SharedBank(Bank bank) : bank_(std::move(bank)) {}
 
+    // Who needs the bank for more than one call, or for a look while others might work on it, holds
+    // it until the last of them.
+    bool is_held() const { return held_; }
+    void hold() {
+        if (held_.exchange(true)) throw_busy();
+    }
+    void let_go() { held_ = false; }
+
     template <class Work>
     decltype(auto) use(const Work& work) {
         if (busy_.exchange(true)) throw_busy();
@@ -29,6 +37,13 @@ class SharedBank {
             ~Release() { busy = false; }
         } release{busy_};
         nb::gil_scoped_release no_gil;
+        return work(bank_);
+    }
+
+    // Work that is done sooner than the GIL would be released and got back. Nobody holds the bank.
+    template <class Work>
+    decltype(auto) use_briefly(const Work& work) {
+        if (busy_) throw_busy();
         return work(bank_);
     }
 
@@ -46,6 +61,7 @@ class SharedBank {
   private:
     Bank bank_;
     std::atomic<bool> busy_{false};
+    std::atomic<bool> held_{false};
 
     [[noreturn]] static void throw_busy() {
         throw std::runtime_error(

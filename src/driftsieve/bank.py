@@ -19,7 +19,6 @@ from driftsieve._core import Clock
 from driftsieve.admission import admitted
 from driftsieve.bank_header import Header
 from driftsieve.batch import Batch, Missing, check_finite
-from driftsieve.exclusive import Exclusive
 from driftsieve.growth import Meter, of_merge
 from driftsieve.labels import Labels, check_text
 from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
@@ -118,7 +117,6 @@ class Bank:
         self._labels, self._names, self._limits = header[:3]
         self._ignored_rows, self._ignored_features = header[3:]
         self._meter = Meter()
-        self._alone = Exclusive()
         self._plain_rows = False
         self._labels_of_core: Labels | None = None
 
@@ -172,7 +170,7 @@ class Bank:
     @property
     def nbytes(self) -> int:
         """Bytes the state takes in memory."""
-        with self._alone:
+        with self._core:
             return self._core.nbytes
 
     def __repr__(self) -> str:
@@ -193,22 +191,18 @@ class Bank:
 
         Bad input raises an error and leaves the bank as it was.
         """
-        alone = self._alone
-        if self._plain_rows and sample_weight is None and t is None and alone.acquire(False):
-            try:  # what `with alone` would do, at a third of the time
-                if self._core.update_plain(X, y, self._threads):
-                    return self
-            finally:
-                alone.release()
+        plain = self._plain_rows and sample_weight is None and t is None
+        if plain and self._core.update_plain(X, y, self._threads):
+            return self
         batch = Batch.of(X, y, sample_weight=sample_weight, t=t, missing=self.missing, look=False)
-        with self._alone:
+        with self._core:
             return self._take(batch)
 
     def update_batch(self, batch: Batch) -> Bank:
         """Take in a batch, such as ``as_batches`` gives."""
         if self.missing == "error" and batch.was_looked_at and not batch.has_no_nan:
             self._look_at(batch)
-        with self._alone:
+        with self._core:
             return self._take(batch)
 
     def _update_known(self, batch: Batch, n_classes: int) -> bool:
@@ -219,7 +213,7 @@ class Bank:
         """
         if not self._labels.are_first_numbers(n_classes):
             return False
-        with self._alone:
+        with self._core:
             return self._learn(batch, batch.y.astype(np.uint32), n_classes, looked_at=True)
 
     def _learn(
@@ -305,7 +299,7 @@ class Bank:
 
     def set_limits(self, **limits: Any) -> Bank:
         """Change ``max_features``, ``max_classes``, ``max_bytes`` or ``on_limit`` from now on."""
-        with self._alone:
+        with self._core:
             self._limits = replace(self._limits, **limits)
             self._meter, self._plain_rows = Meter(), False
         return self
@@ -328,7 +322,7 @@ class Bank:
                     f"{theirs!r} in the other bank."
                 )
         start = self._start(start)
-        with self._alone, nullcontext() if other is self else other._alone:
+        with self._core, nullcontext() if other is self else other._core:
             names, target, n_features = united(self._columns, other._columns)
             class_map, labels = self._labels.union(other._labels)
             self._limits.check_features(n_features)
@@ -372,7 +366,7 @@ class Bank:
         """
         if operator.index(n_bins) < 2:
             raise ValueError(f"n_bins must be a whole number of at least 2, got {n_bins!r}.")
-        with self._alone:
+        with self._core:
             return self._freeze(int(n_bins), *self._range(features))
 
     def _freeze(self, n_bins: int, begin: int, p: int) -> Snapshot:
@@ -410,7 +404,7 @@ class Bank:
         """
         part = Bank.__new__(Bank)
         part.n_threads, part._threads = self.n_threads, self._threads
-        with self._alone:
+        with self._core:
             begin, p = self._range(features)
             part._core = self._core.cut(begin, p)
             names = None if self._names is None else self._names[begin : begin + p]
@@ -425,7 +419,7 @@ class Bank:
 
     def to_bytes(self) -> bytes:
         """The whole state; ``from_bytes`` gives an equal bank back."""
-        with self._alone:
+        with self._core:
             ignored = self._ignored_rows, self._ignored_features
             header = Header(self._labels, self._names, self._limits, *ignored)
             return codec.pack(header.stored(), self._core.to_bytes())

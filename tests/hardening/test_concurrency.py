@@ -1,5 +1,6 @@
 """Threads and processes: a second thread is turned away, many banks work, a fork works."""
 
+import contextlib
 import multiprocessing
 import sys
 import threading
@@ -7,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 
 import driftsieve as ds
@@ -28,6 +30,16 @@ def is_refused(call):
     return False
 
 
+@contextlib.contextmanager
+def switching_often():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_two_threads_on_one_bank_are_told_so_and_no_row_is_lost_or_counted_twice(form):
     bank = ds.Bank(half_life=1000, n_threads=1)
@@ -40,26 +52,46 @@ def test_two_threads_on_one_bank_are_told_so_and_no_row_is_lost_or_counted_twice
             for read in (bank.freeze, bank.to_bytes, lambda: bank.nbytes):
                 is_refused(read)
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(work, range(4)))
-    finally:
-        sys.setswitchinterval(interval)
+    with switching_often(), ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
     assert 0 < sum(refused) < 60
     assert bank.n_rows == 400 * (60 - sum(refused))
     again = ds.Bank.from_bytes(bank.to_bytes())  # which checks everything
     assert again.freeze().bin_weights.sum() > 0
 
 
+def test_rows_that_come_one_by_one_from_several_threads_count_once_or_not_at_all():
+    X, y = RNG.normal(size=(2000, 3)), RNG.integers(0, 2, 2000)
+    bank = ds.Bank(n_threads=1).update(X[:1], y[:1]).update(X[:2], [0, 1])  # the classes are known
+    taken = [0] * 4
+
+    def work(k):
+        for i in range(k, len(X), 4):
+            taken[k] += not is_refused(lambda i=i: bank.update(X[i : i + 1], y[i : i + 1]))
+            if i % 16 == k:
+                with contextlib.suppress(RuntimeError):
+                    snap = bank.freeze()
+                    assert_allclose(snap.bin_weights.sum(axis=(1, 2)), snap.class_weight.sum())
+
+    with switching_often(), ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert bank.n_rows == 3 + sum(taken)
+
+
+def test_rows_that_come_one_by_one_are_turned_away_while_another_thread_holds_the_bank():
+    bank = ds.Bank().update(np.ones((2, 3)), np.array([0, 1]))
+    with bank._core, pytest.raises(RuntimeError, match="give each thread its own bank"):
+        bank.update(np.ones((1, 3)), np.array([0]))
+    assert bank.update(np.ones((1, 3)), np.array([0])).n_rows == 3
+
+
 def test_a_thread_is_turned_away_while_another_one_merges():
     """At the border of Python and the core too, where labels and states must fit together."""
     bank = ds.Bank()
-    with bank._alone, pytest.raises(RuntimeError, match="give each thread its own bank"):
+    with bank._core, pytest.raises(RuntimeError, match="give each thread its own bank"):
         bank.update([[1.0]], [0])
     other = ds.Bank().update([[1.0]], ["a"])
-    with other._alone, pytest.raises(RuntimeError, match="in use"):
+    with other._core, pytest.raises(RuntimeError, match="in use"):
         bank.merge(other)
     assert bank.n_rows == 0
     assert bank.merge(other).merge(bank).n_rows == 2  # with itself is fine

@@ -41,6 +41,11 @@ class Bank {
     double now() const { return now_; }
     bool is_sparse() const { return std::holds_alternative<SparseStore>(store_); }
     bool is_dense() const { return std::holds_alternative<DenseStore>(store_); }
+    // Whether a dense bank that gets so many rows has only to keep them: they complete no block.
+    bool keeps_open(std::size_t n_rows) const {
+        const auto& dense = std::get<DenseStore>(store_);
+        return dense.open_rows() + n_rows < dense.rows_per_block();
+    }
 
     // Room for a row that will come with a later update: see OpenRows. Of a dense bank of that many
     // features, or one that has had no rows and becomes it.
