@@ -87,11 +87,14 @@ void cells_of(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& c
     }
 }
 
-// Calls add(i, index[i]) for all i, four to a step: then the steps take half the time.
-template <class Add>
-void for_each_cell(const std::uint16_t* index, std::size_t n, const Add& add) {
+// Calls add(i, index[i]) for all i, four to a step: then the steps take half the time. Each step
+// begins with between().
+template <class Add, class Between>
+void for_each_cell(const std::uint16_t* index, std::size_t n, const Add& add,
+                   const Between& between) {
     std::size_t i = 0;
     for (; i + 4 <= n; i += 4) {
+        between();
         std::uint16_t four[4];
         std::memcpy(four, index + i, sizeof four);
         for (std::size_t k = 0; k < 4; ++k) add(i + k, four[k]);
@@ -152,70 +155,82 @@ std::uint32_t differ(const double* values, double expected) {
     return mask;
 }
 
-// Cells are counted in numbers as wide as they are, of which more fit side by side.
+// Cells side by side. The compiler would not do this by itself for weights, of which it does not
+// know that they are weights.
+constexpr std::size_t kLine = 64;
 template <class Cell>
-using Count = std::conditional_t<std::is_integral_v<Cell>, Cell, std::uint64_t>;
+struct SideBySide {
+    typedef Cell Lanes __attribute__((vector_size(kLine)));
+};
+template <class Cell>
+using Lanes = typename SideBySide<Cell>::Lanes;
+template <class Cell>
+using Truths = decltype(Lanes<Cell>{} != Lanes<Cell>{});  // -1 where something is true
 
-// Eight weights side by side, which the compiler would not do by itself where it does not know that
-// they are weights.
-constexpr std::size_t kLanes = 8;
-using Weights = double __attribute__((vector_size(8 * kLanes)));
-using Counts = std::int64_t __attribute__((vector_size(8 * kLanes)));
-
-void load(const double* from, Weights& into) {
-    std::memcpy(&into, from, sizeof into);
-}
-
-double largest_of(const Weights& weights) {
-    double largest = 0.0;
-    for (std::size_t k = 0; k < kLanes; ++k) largest = weights[k] > largest ? weights[k] : largest;
-    return largest;
-}
-
-double largest_of(const double* cells, std::size_t n) {
-    Weights lanes{};
-    std::size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-        Weights next;
-        load(cells + i, next);
-        lanes = next > lanes ? next : lanes;
+template <class Cell>
+void load_sum(const Cell* cells, std::size_t n_classes, std::size_t stride, Lanes<Cell>& sum) {
+    std::memcpy(&sum, cells, kLine);
+    for (std::size_t c = 1; c < n_classes; ++c) {
+        Lanes<Cell> next;
+        std::memcpy(&next, cells + c * stride, kLine);
+        sum += next;
     }
-    double largest = largest_of(lanes);
-    for (; i < n; ++i) largest = cells[i] > largest ? cells[i] : largest;
-    return largest;
 }
 
-std::uint16_t largest_of(const std::uint16_t* cells, std::size_t n) {
-    std::uint16_t largest = 0;
-    for (std::size_t i = 0; i < n; ++i) largest = cells[i] > largest ? cells[i] : largest;
-    return largest;
-}
-
-// Few are found: most stretches are passed over at the speed of counting what is found there.
 template <class Cell>
-Kernels::Fuller find_more_than(const Cell* cells, std::size_t n, Cell most, std::uint16_t* out) {
-    constexpr std::size_t kStretch = 64;
+bool is_any(const Truths<Cell>& truths) {
+    std::uint64_t words[kLine / 8];
+    std::memcpy(words, &truths, kLine);
+    std::uint64_t any = 0;
+    for (const std::uint64_t word : words) any |= word;
+    return any != 0;
+}
+
+// Few are found: most stretches are passed over many cells at a time.
+template <class Cell>
+Kernels::Census census_of(const Cell* cells, std::size_t n_classes, std::size_t stride,
+                          std::size_t n, Cell most, std::uint16_t* out) {
+    constexpr std::size_t kLanes = kLine / sizeof(Cell);
+    constexpr std::size_t kStretch = 8 * kLanes;
+    std::size_t used = 0;
     std::size_t found = 0;
     Cell rest = 0;
-    for (std::size_t begin = 0; begin < n; begin += kStretch) {
-        const std::size_t size = begin + kStretch < n ? kStretch : n - begin;
-        const Cell* stretch = cells + begin;
-        Count<Cell> here = 0;
-        for (std::size_t i = 0; i < size; ++i)
-            here = static_cast<Count<Cell>>(here + (stretch[i] > most ? 1 : 0));
-        if (here == 0) {
-            const Cell largest = largest_of(stretch, size);
-            rest = largest > rest ? largest : rest;
+    const auto look_at = [&](std::size_t begin, std::size_t end) {
+        for (std::size_t m = begin; m < end; ++m) {
+            Cell sum = cells[m];
+            for (std::size_t c = 1; c < n_classes; ++c)
+                sum = static_cast<Cell>(sum + cells[c * stride + m]);
+            used += sum != 0;
+            out[found] = static_cast<std::uint16_t>(m);
+            found += sum > most;
+            rest = sum > rest && !(sum > most) ? sum : rest;
+        }
+    };
+    Lanes<Cell> largest{};
+    Truths<Cell> n_used{};
+    std::size_t m = 0;
+    for (; m + kStretch <= n; m += kStretch) {
+        Lanes<Cell> fullest = largest;
+        Truths<Cell> counts = n_used;
+        for (std::size_t i = m; i < m + kStretch; i += kLanes) {
+            Lanes<Cell> sum;
+            load_sum(cells + i, n_classes, stride, sum);
+            fullest = sum > fullest ? sum : fullest;
+            counts -= sum != Cell{0};
+        }
+        if (is_any<Cell>(fullest > most)) [[unlikely]] {
+            look_at(m, m + kStretch);
             continue;
         }
-        for (std::size_t i = 0; i < size; ++i) {
-            if (stretch[i] > most)
-                out[found++] = static_cast<std::uint16_t>(begin + i);
-            else
-                rest = stretch[i] > rest ? stretch[i] : rest;
-        }
+        largest = fullest;
+        n_used = counts;
     }
-    return {found, static_cast<double>(rest)};
+    look_at(m, n);
+    for (std::size_t k = 0; k < kLanes; ++k) {
+        rest = largest[k] > rest ? largest[k] : rest;
+        used += static_cast<std::size_t>(n_used[k]);
+    }
+    return {used, found, static_cast<double>(rest)};
 }
 
 }  // namespace
@@ -223,14 +238,21 @@ Kernels::Fuller find_more_than(const Cell* cells, std::size_t n, Cell most, std:
 void count_cells(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& cuts,
                  std::uint16_t* __restrict index, std::uint16_t* __restrict cells) {
     cells_of(finest, n, cuts, index);
-    for_each_cell(index, n, [=](std::size_t, std::uint16_t m) { ++cells[m]; });
+    for_each_cell(index, n, [=](std::size_t, std::uint16_t m) { ++cells[m]; }, [] {});
 }
 
 void weigh_cells(const std::uint32_t* finest, const double* weights, std::size_t n,
-                 const Kernels::Cuts& cuts, std::uint16_t* __restrict index,
-                 double* __restrict cells) {
+                 const Kernels::Cuts& cuts, const Kernels::Ahead& ahead,
+                 std::uint16_t* __restrict index, double* __restrict cells) {
     cells_of(finest, n, cuts, index);
-    for_each_cell(index, n, [=](std::size_t i, std::uint16_t m) { cells[m] += weights[i]; });
+    const double* next = ahead.numbers;
+    const double* const end = ahead.numbers + ahead.n;
+    for_each_cell(
+        index, n, [=](std::size_t i, std::uint16_t m) { cells[m] += weights[i]; },
+        [&] {
+            if (next < end) __builtin_prefetch(next, 1, 2);  // into the second cache
+            next += kLine / sizeof(double);
+        });
 }
 
 std::size_t find_any(const std::uint16_t* numbers, std::size_t n, const std::uint16_t* wanted,
@@ -282,63 +304,14 @@ bool are_multiples(const double* values, std::size_t n, double width) {
     return true;
 }
 
-Kernels::Census census(const std::uint16_t* cells, std::size_t n_classes, std::size_t n,
-                       std::uint16_t* sums) {
-    constexpr std::size_t kStretch = 1024;
-    std::size_t used = 0;
-    std::uint16_t largest = 0;
-    for (std::size_t begin = 0; begin < n; begin += kStretch) {
-        const std::size_t end = begin + kStretch < n ? begin + kStretch : n;
-        if (sums != cells) std::memcpy(sums + begin, cells + begin, 2 * (end - begin));
-        for (std::size_t c = 1; c < n_classes; ++c)
-            for (std::size_t i = begin; i < end; ++i)
-                sums[i] = static_cast<std::uint16_t>(sums[i] + cells[c * n + i]);
-        std::uint16_t here = 0;
-        for (std::size_t i = begin; i < end; ++i) {
-            here = static_cast<std::uint16_t>(here + (sums[i] != 0 ? 1 : 0));
-            largest = sums[i] > largest ? sums[i] : largest;
-        }
-        used += here;
-    }
-    return {used, static_cast<double>(largest)};
+Kernels::Census census(const std::uint16_t* cells, std::size_t n_classes, std::size_t stride,
+                       std::size_t n, std::uint16_t most, std::uint16_t* out) {
+    return census_of(cells, n_classes, stride, n, most, out);
 }
 
-Kernels::Census census_weights(const double* cells, std::size_t n_classes, std::size_t n,
-                               double* sums) {
-    Weights most{};
-    Counts counts{};
-    std::size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-        Weights sum, next;
-        load(cells + i, sum);
-        for (std::size_t c = 1; c < n_classes; ++c) {
-            load(cells + c * n + i, next);
-            sum += next;
-        }
-        std::memcpy(sums + i, &sum, sizeof sum);
-        most = sum > most ? sum : most;
-        counts -= sum != 0.0;  // true is -1
-    }
-    std::size_t used = 0;
-    for (std::size_t k = 0; k < kLanes; ++k) used += static_cast<std::size_t>(counts[k]);
-    double largest = largest_of(most);
-    for (; i < n; ++i) {
-        double sum = cells[i];
-        for (std::size_t c = 1; c < n_classes; ++c) sum += cells[c * n + i];
-        sums[i] = sum;
-        used += sum != 0.0;
-        largest = sum > largest ? sum : largest;
-    }
-    return {used, largest};
-}
-
-Kernels::Fuller find_fuller(const std::uint16_t* cells, std::size_t n, std::uint16_t most,
-                            std::uint16_t* out) {
-    return find_more_than(cells, n, most, out);
-}
-
-Kernels::Fuller find_heavier(const double* cells, std::size_t n, double most, std::uint16_t* out) {
-    return find_more_than(cells, n, most, out);
+Kernels::Census census_weights(const double* cells, std::size_t n_classes, std::size_t stride,
+                               std::size_t n, double most, std::uint16_t* out) {
+    return census_of(cells, n_classes, stride, n, most, out);
 }
 
 std::uint64_t sum_cells(const std::uint16_t* cells, std::size_t n) {

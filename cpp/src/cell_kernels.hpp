@@ -11,15 +11,12 @@ namespace driftsieve::DRIFTSIEVE_ISA {
 void count_cells(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& cuts,
                  std::uint16_t* __restrict index, std::uint16_t* __restrict cells);
 void weigh_cells(const std::uint32_t* finest, const double* weights, std::size_t n,
-                 const Kernels::Cuts& cuts, std::uint16_t* __restrict index,
-                 double* __restrict cells);
-Kernels::Census census(const std::uint16_t* cells, std::size_t n_classes, std::size_t n,
-                       std::uint16_t* sums);
-Kernels::Census census_weights(const double* cells, std::size_t n_classes, std::size_t n,
-                               double* sums);
-Kernels::Fuller find_fuller(const std::uint16_t* cells, std::size_t n, std::uint16_t most,
-                            std::uint16_t* out);
-Kernels::Fuller find_heavier(const double* cells, std::size_t n, double most, std::uint16_t* out);
+                 const Kernels::Cuts& cuts, const Kernels::Ahead& ahead,
+                 std::uint16_t* __restrict index, double* __restrict cells);
+Kernels::Census census(const std::uint16_t* cells, std::size_t n_classes, std::size_t stride,
+                       std::size_t n, std::uint16_t most, std::uint16_t* out);
+Kernels::Census census_weights(const double* cells, std::size_t n_classes, std::size_t stride,
+                               std::size_t n, double most, std::uint16_t* out);
 std::uint64_t sum_cells(const std::uint16_t* cells, std::size_t n);
 void add_cells(const std::uint16_t* cells, std::size_t n, double* into);
 void sum_weights_below(const double* cells, std::size_t n, double* below);

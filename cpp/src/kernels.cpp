@@ -123,8 +123,6 @@ const Kernels kernels = {
     weigh_cells,
     census,
     census_weights,
-    find_fuller,
-    find_heavier,
     sum_weights_below,
     sum_cells,
     add_cells,

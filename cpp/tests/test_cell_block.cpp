@@ -220,3 +220,38 @@ TEST_CASE("rows that have moved away leave the cells as they were") {
     CHECK(!cells.fill_up(block.column, map, finest.data(), counted, 2 * kEpsilon * block.total));
     CHECK(counted == before);
 }
+
+TEST_CASE("what is expected changes nothing") {
+    // columns one after another, first into new cells and then into those again
+    Source source(13);
+    CellBlock<double> told, other;
+    std::vector<CellMap> maps(4);
+    std::vector<Room<double>> counted(maps.size()), others(maps.size());
+    for (int round = 0; round < 2; ++round)
+        for (std::size_t j = 0; j < maps.size(); ++j) {
+            const Block block(source.rows(500 + 100 * j, 2, Kind::bell, Weights::real), 2, false);
+            if (round == 0)
+                for (std::size_t k = j; k < maps.size(); ++k) maps[k].fit(block.sample(), 200 + k);
+            std::vector<std::uint32_t> finest(block.values.size());
+            kernels().finest_cells(block.values.data(), finest.size(), maps[j].rule(),
+                                   finest.data());
+            if (j + 1 < maps.size())
+                told.expect(counted[j + 1], maps[j + 1], 2);
+            else
+                told.expect_nothing();
+            for (const bool tell : {true, false}) {
+                CellBlock<double>& cells = tell ? told : other;
+                Room<double>& into = tell ? counted[j] : others[j];
+                const double most = kEpsilon * block.total * (round + 1);
+                if (round == 0) {
+                    REQUIRE(cells.fill(block.column, maps[j], finest.data(), most, kFew));
+                    into = std::move(cells.class_cells());
+                } else {
+                    REQUIRE(cells.fill_up(block.column, maps[j], finest.data(), into, most));
+                }
+            }
+            CHECK(counted[j] == others[j]);
+            CHECK(told.exact().values == other.exact().values);
+            CHECK(told.exact().weights == other.exact().weights);
+        }
+}

@@ -40,7 +40,7 @@ class CellBlock {
     bool fill(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
               double most_per_cell, std::size_t few) {
         if (column.size() <= few || static_cast<double>(column.size()) > kMostInCell) return false;
-        return fill_cells(column, map, finest, nullptr, most_per_cell, few);
+        return fill_cells(column, map, finest, false, most_per_cell, few);
     }
 
     // On top of what earlier blocks have left in `counted`, which stays as it was if that is not to
@@ -49,11 +49,24 @@ class CellBlock {
                  Room<Cell>& counted, double most_per_cell) {
         earlier_cells_ = counted;
         std::swap(class_cells_, counted);  // counted where they lie: there may be many
-        const bool filled =
-            fill_cells(column, map, finest, earlier_cells_.data(), most_per_cell, 0);
+        const bool filled = fill_cells(column, map, finest, true, most_per_cell, 0);
         if (!filled) class_cells_ = earlier_cells_;
         std::swap(class_cells_, counted);
         return filled;
+    }
+
+    // The column after this one will be counted into `counted`, or if that is empty into new cells:
+    // memory is asked for them while this one is weighed.
+    void expect(std::span<const Cell> counted, const CellMap& map, std::size_t n_classes) {
+        expect_nothing();
+        next_ = counted;
+        if (!counted.empty() || n_classes > kFewClasses) return;
+        take_size(fresh_, n_classes * (map.size() + 2), kSpare);
+        next_ = fresh_;
+    }
+    void expect_nothing() {
+        std::swap(class_cells_, fresh_);  // what was expected last time
+        next_ = {};
     }
 
     // What earlier blocks have left.
@@ -61,8 +74,6 @@ class CellBlock {
         map_ = &map;
         classes_apart_ = n_classes;
         class_cells_.assign(earlier, earlier + n_classes * n_cells());
-        cells_.resize(n_cells());
-        look_over(n_classes);
     }
 
     // What was taken out of the cells; whether there is anything else, and if so what.
@@ -74,21 +85,22 @@ class CellBlock {
     // Merges the cells into a summary: see CellWalk.
     void merge(const SummaryOf<Weight>& summary, Weight budget, const BlockColumn& column,
                SummaryOf<Weight>& out) {
-        walk_.merge(
-            {map_, cells_.data(), class_cells_.data(), classes_apart_, index_.data(), used_},
-            summary, budget, column, out);
+        walk_.merge({map_, all_classes(), class_cells_.data(), classes_apart_, index_.data()},
+                    summary, budget, column, out);
     }
 
   private:
     static constexpr std::size_t kFewTaken = 16;
+    static constexpr std::size_t kSpare = 16;  // a feature may keep the cells: little too much
 
     const CellMap* map_ = nullptr;
     Room<std::uint16_t> index_;  // cell of each value
     Room<Cell> cells_;
     Room<Cell> class_cells_;  // class after class, where there are few
     Room<Cell> earlier_cells_;
-    const Cell* earlier_ = nullptr;  // what was in class_cells_, or null
-    std::size_t used_ = 0;
+    bool goes_on_ = false;        // whether earlier blocks have left those
+    Room<Cell> fresh_;            // for the column after this one, if it has none yet
+    std::span<const Cell> next_;  // what that will be counted into, or nothing
     double largest_ = 0.0;
     bool has_cells_ = false;
     std::size_t classes_apart_ = 0;
@@ -111,73 +123,111 @@ class CellBlock {
     }
 
     bool fill_cells(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
-                    const Cell* earlier, double most_per_cell, std::size_t few) {
+                    bool goes_on, double most_per_cell, std::size_t few) {
         if (map.size() == 0) return false;
         map_ = &map;
-        earlier_ = earlier;
+        goes_on_ = goes_on;
         count(column, finest);
-        // there may be few distinct values: they must stay exact
-        const bool all = earlier == nullptr && used_ <= few;
-        const Cell most =
-            static_cast<Cell>(kUnit ? std::min(most_per_cell, kMostInCell) : most_per_cell);
-        if (!take_out(column, all ? Cell{0} : most, all || largest_ > static_cast<double>(most)))
-            return false;
-        has_cells_ = !all;
-        return true;
+        has_cells_ = !find_taken(
+            static_cast<Cell>(kUnit ? std::min(most_per_cell, kMostInCell) : most_per_cell), few);
+        return take_out(column);
     }
 
     void count(const BlockColumn& column, const std::uint32_t* finest) {
         const std::size_t n_classes = column.n_classes();
         classes_apart_ = n_classes <= kFewClasses ? n_classes : 0;
-        const std::size_t n_apart = std::max<std::size_t>(1, classes_apart_);
-        if (earlier_ == nullptr) {
-            take_size(class_cells_, n_apart * n_cells(), 16);  // a feature may keep them
+        if (!goes_on_) {
+            take_size(class_cells_, n_apart() * n_cells(), kSpare);
             std::fill(class_cells_.begin(), class_cells_.end(), Cell{0});
         }
         index_.resize(column.size());
         for (std::size_t c = 0; c < n_classes; ++c) {
             const std::size_t first = column.begin[c];
             const std::size_t count = column.begin[c + 1] - first;
-            Cell* cells = class_cells_.data() + (classes_apart_ > 0 ? c * n_cells() : 0);
+            if (count == 0) continue;
             if constexpr (kUnit)
                 kernels().count_cells(finest + first, count, map_->cuts(), index_.data() + first,
-                                      cells);
+                                      cells_of(c));
             else
                 kernels().weigh_cells(finest + first, column.weights + first, count, map_->cuts(),
-                                      index_.data() + first, cells);
+                                      ahead(first, count, column.size()), index_.data() + first,
+                                      cells_of(c));
         }
-        cells_.resize(n_cells());
-        look_over(n_apart);
+    }
+
+    // The share in next_ of `count` values of a column, from `first` on.
+    Kernels::Ahead ahead(std::size_t first, std::size_t count, std::size_t n) const {
+        const std::size_t begin = first * next_.size() / n;
+        return {next_.data() + begin, (first + count) * next_.size() / n - begin};
+    }
+
+    std::size_t n_apart() const { return std::max<std::size_t>(1, classes_apart_); }
+    Cell* cells_of(std::size_t cls) {
+        return class_cells_.data() + (classes_apart_ > 0 ? cls * n_cells() : 0);
     }
 
     // What all classes have in the cells.
-    void look_over(std::size_t n_apart) {
-        const Cell* apart = class_cells_.data();
-        Kernels::Census census;
-        if constexpr (kUnit)
-            census = kernels().census(apart, n_apart, n_cells(), cells_.data());
-        else
-            census = kernels().census_weights(apart, n_apart, n_cells(), cells_.data());
-        used_ = census.used;
-        largest_ = census.largest;
+    const Cell* all_classes() {
+        if (n_apart() == 1) return class_cells_.data();
+        cells_.assign(class_cells_.begin(),
+                      class_cells_.begin() + static_cast<std::ptrdiff_t>(n_cells()));
+        for (std::size_t c = 1; c < n_apart(); ++c)
+            for (std::size_t m = 0; m < n_cells(); ++m)
+                cells_[m] = static_cast<Cell>(cells_[m] + cells_of(c)[m]);
+        return cells_.data();
+    }
+    Cell total(std::size_t m) {
+        Cell sum{0};
+        for (std::size_t c = 0; c < n_apart(); ++c) sum = static_cast<Cell>(sum + cells_of(c)[m]);
+        return sum;
     }
 
-    // Takes cells of more than `most`, and what lies outside, out of the cells and into exact_.
-    bool take_out(const BlockColumn& column, Cell most, bool crowded) {
+    // Numbers the cells to be taken out, in their order: those of more than `most`, and what lies
+    // outside. If no more than `few` are not empty, that is all of them, and true is returned:
+    // there may be few distinct values, which must stay exact.
+    bool find_taken(Cell most, std::size_t few) {
+        taken_cells_.resize(n_cells());
+        const std::size_t last = n_cells() - 1;
+        const bool below = total(0) > Cell{0};
+        const bool above = total(last) > Cell{0};
+        std::uint16_t* out = taken_cells_.data();
+        if (below) *out++ = 0;
+        Kernels::Census census = look_over(most, out);
+        const bool all = !goes_on_ && census.used + below + above <= few;
+        if (all) census = look_over(Cell{0}, out);
+        for (std::size_t k = 0; k < census.found; ++k) ++out[k];
+        out += census.found;
+        if (above) *out++ = static_cast<std::uint16_t>(last);
+        taken_cells_.resize(static_cast<std::size_t>(out - taken_cells_.data()));
+        largest_ = census.rest;
+        return all;
+    }
+
+    // Of the cells within the grid, those of more than `most`; they are numbered from 0.
+    Kernels::Census look_over(Cell most, std::uint16_t* out) const {
+        const Cell* inner = class_cells_.data() + 1;
+        if constexpr (kUnit)
+            return kernels().census(inner, n_apart(), n_cells(), map_->size(), most, out);
+        else
+            return kernels().census_weights(inner, n_apart(), n_cells(), map_->size(), most, out);
+    }
+
+    // Takes the values of the cells that were found out of them and into exact_.
+    bool take_out(const BlockColumn& column) {
         const std::size_t n_classes = column.n_classes();
         exact_.reset(0, n_classes);
-        if (!crowded && cells_.front() == Cell{0} && cells_.back() == Cell{0}) return true;
-        find_taken(most);
+        if (taken_cells_.empty()) return true;
+        if (taken_.size() < n_cells()) taken_.resize(n_cells());
+        for (std::size_t k = 0; k < taken_cells_.size(); ++k)
+            taken_[taken_cells_[k]] = static_cast<std::uint16_t>(k + 1);
         // in the order of the cells, and so of their values
         firsts_.reset(taken_cells_.size(), n_classes);
         std::fill(firsts_.hidden.begin(), firsts_.hidden.end(), Weight{0});
         std::fill(firsts_.weights.begin(), firsts_.weights.end(), Weight{0});
         if (!take_multiples(column)) part_members(column);
+        for (const std::uint16_t m : taken_cells_) taken_[m] = 0;
         // cells that were made for other rows are given up sooner
-        if (others_.size() > column.size() / (earlier_ == nullptr ? 2 : 8)) {
-            for (const std::uint16_t m : taken_cells_) taken_[m] = 0;
-            return false;
-        }
+        if (others_.size() > column.size() / (goes_on_ ? 8 : 2)) return false;
         drop_weightless();
         if (others_.empty()) {
             std::swap(exact_, firsts_);
@@ -186,38 +236,15 @@ class CellBlock {
             merge_summaries(firsts_, other_, exact_);
         }
         for (const std::uint16_t m : taken_cells_) {
-            taken_[m] = 0;
-            cells_[m] = Cell{0};
-            for (std::size_t c = 0; c < classes_apart_; ++c) {
-                const std::size_t at = c * n_cells() + m;
-                class_cells_[at] = earlier_ == nullptr ? Cell{0} : earlier_[at];
-                cells_[m] = static_cast<Cell>(cells_[m] + class_cells_[at]);
-            }
-            if (cells_[m] == Cell{0}) --used_;
-            largest_ = std::max(largest_, static_cast<double>(cells_[m]));
+            for (std::size_t c = 0; c < n_apart(); ++c) cells_of(c)[m] = earlier(c, m);
+            largest_ = std::max(largest_, static_cast<double>(total(m)));
         }
         return true;
     }
 
-    // Numbers the cells to be taken out, in their order.
-    void find_taken(Cell most) {
-        if (taken_.size() < n_cells()) taken_.resize(n_cells());
-        taken_cells_.resize(n_cells());
-        std::size_t found = 0;
-        std::uint16_t* out = taken_cells_.data();
-        const std::size_t last = n_cells() - 1;
-        if (cells_[0] > Cell{0}) out[found++] = 0;
-        Kernels::Fuller fuller;
-        if constexpr (kUnit)
-            fuller = kernels().find_fuller(cells_.data() + 1, last - 1, most, out + found);
-        else
-            fuller = kernels().find_heavier(cells_.data() + 1, last - 1, most, out + found);
-        found += fuller.found;
-        largest_ = fuller.rest;
-        for (std::size_t k = cells_[0] > Cell{0}; k < found; ++k) ++out[k];
-        if (cells_[last] > Cell{0}) out[found++] = static_cast<std::uint16_t>(last);
-        taken_cells_.resize(found);
-        for (std::size_t k = 0; k < found; ++k) taken_[out[k]] = static_cast<std::uint16_t>(k + 1);
+    // What earlier blocks have left in cell m.
+    Cell earlier(std::size_t cls, std::size_t m) const {
+        return goes_on_ ? earlier_cells_[cls * n_cells() + m] : Cell{0};
     }
 
     // Places of the values in the cells to be taken out.
@@ -315,9 +342,8 @@ class CellBlock {
     void weigh_firsts() {
         for (std::size_t c = 0; c < classes_apart_; ++c)
             for (std::size_t k = 0; k < taken_cells_.size(); ++k) {
-                const std::size_t at = c * n_cells() + taken_cells_[k];
-                firsts_.of(k)[c] = static_cast<Weight>(class_cells_[at] -
-                                                       (earlier_ == nullptr ? 0 : earlier_[at]));
+                const std::uint16_t m = taken_cells_[k];
+                firsts_.of(k)[c] = static_cast<Weight>(cells_of(c)[m] - earlier(c, m));
             }
     }
 

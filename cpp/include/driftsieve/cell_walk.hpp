@@ -24,7 +24,6 @@ struct CellCounts {
     const Cell* class_cells = nullptr;     // class after class, where there are few
     std::size_t classes_apart = 0;         // how many those are
     const std::uint16_t* index = nullptr;  // else: the cell of each value
-    std::size_t used = 0;                  // cells that are not empty
 };
 
 // Merges cells into a summary.
@@ -47,7 +46,7 @@ class CellWalk {
         counts_ = counts;
         sum_up();
         place(summary);
-        cuts_.resize(summary.size() + counts_.used + 1);
+        cuts_.resize(summary.size() + counts_.map->size() + 1);
         Cut* end = cuts_.data() + cuts_.size() - 1;
         // Sides of zero are walked apart, so nothing is joined across it.
         const std::size_t zero = counts_.map->index(0.0);  // this cell begins at 0

@@ -373,6 +373,11 @@ class DenseStore {
             require_finite(matrix.columns(lo, hi - lo));
         for (std::size_t j = lo; j < hi; ++j) {
             features_[j].scale(arrival.factor, scratch.ours);
+            if (j + 1 < hi && !arrival.rows.weights.empty() && config_.quantiles)
+                scratch.cells.expect(features_[j + 1].counted_weights(), strip.map(j + 1 - lo),
+                                     arrival.rows.n_classes());
+            else
+                scratch.cells.expect_nothing();
             absorb(features_[j], strip, j - lo, arrival, scratch);
         }
     }

@@ -94,6 +94,10 @@ struct FeatureState {
         return classes[cls];
     }
 
+    std::span<const double> counted_weights() {
+        return counting.empty() ? std::span<const double>() : counting[0].room<double>();
+    }
+
     // Those that the summary or the cells know of.
     std::size_t n_classes() const {
         return std::max(summary.n_classes(), counting.empty() ? 0 : counting[0].n_classes());

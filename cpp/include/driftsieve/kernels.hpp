@@ -41,7 +41,7 @@ struct Kernels {
                             std::uint32_t* out, std::size_t out_stride);
     // Counts values into cells. The finest cell f lies in coarse cell f >> bits, whose entry of
     // `cut` has the first cell of that coarse cell and, 16 bits higher, by how much to shift the
-    // rest of f. The cell of each value is kept in `index`; weights == nullptr: all 1.
+    // rest of f. The cell of each value is kept in `index`.
     struct Cuts {
         const std::uint32_t* cut;
         std::size_t n;
@@ -49,27 +49,25 @@ struct Kernels {
     };
     void (*count_cells)(const std::uint32_t* finest, std::size_t n, const Cuts& cuts,
                         std::uint16_t* index, std::uint16_t* cells);
+    // The same with weights. Meanwhile memory is asked for numbers that will be needed soon.
+    struct Ahead {
+        const double* numbers;
+        std::size_t n;
+    };
     void (*weigh_cells)(const std::uint32_t* finest, const double* weights, std::size_t n,
-                        const Cuts& cuts, std::uint16_t* index, double* cells);
-    // Adds up the n cells of each class, which stand one class after another; sums may be the cells
-    // of the first. How many are not empty then, and what the fullest of them holds.
+                        const Cuts& cuts, const Ahead& ahead, std::uint16_t* index, double* cells);
+    // What all classes together have in n cells; those of a class stand `stride` after those of the
+    // one before. How many are not empty, and the numbers, in order, of those that hold more than
+    // `most`: how many there are, and what the fullest of the others holds. There is room for all.
     struct Census {
         std::size_t used;
-        double largest;
-    };
-    Census (*census)(const std::uint16_t* cells, std::size_t n_classes, std::size_t n,
-                     std::uint16_t* sums);
-    Census (*census_weights)(const double* cells, std::size_t n_classes, std::size_t n,
-                             double* sums);
-    // Numbers of the cells that hold more than `most`, in order: how many there are, and what the
-    // fullest of the others holds. There is room for all of them.
-    struct Fuller {
         std::size_t found;
         double rest;
     };
-    Fuller (*find_fuller)(const std::uint16_t* cells, std::size_t n, std::uint16_t most,
-                          std::uint16_t* out);
-    Fuller (*find_heavier)(const double* cells, std::size_t n, double most, std::uint16_t* out);
+    Census (*census)(const std::uint16_t* cells, std::size_t n_classes, std::size_t stride,
+                     std::size_t n, std::uint16_t most, std::uint16_t* out);
+    Census (*census_weights)(const double* cells, std::size_t n_classes, std::size_t stride,
+                             std::size_t n, double most, std::uint16_t* out);
     // below[m] = sum of the cells before m, for m <= n.
     void (*sum_weights_below)(const double* cells, std::size_t n, double* below);
     // Sum of the cells; and into[m] += cells[m].
