@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -102,3 +104,50 @@ def test_bad_rows_among_many_that_come_one_by_one(
     with pytest.raises((ValueError, TypeError), match=message):
         bank.update(rows, labels)
     assert bank.to_bytes() == before
+
+
+LABELS = {
+    "integers": Y,
+    "large integers": np.array([0, 2**64 - 1], dtype=np.uint64)[Y],
+    "booleans": Y == 1,
+    "strings": np.array(["ham", "späm"])[Y],
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist])
+def test_labels_of_any_kind_one_by_one(bank: ds.Bank, kind: str, form: Any) -> None:
+    y = LABELS[kind][:40]
+    whole = ds.Bank.from_bytes(bank.to_bytes()).update(X[:40], y)
+    for i in range(40):
+        bank.update(X[i : i + 1], form(y[i : i + 1]))
+    assert bank.to_bytes() == whole.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("known", "label", "message"),
+    [
+        ([0, 1], True, "integers so far, got booleans"),
+        ([0, 1], "1", "integers so far, got strings"),
+        ([False, True], 1, "booleans so far, got integers"),
+        (["0", "1"], 1, "strings so far, got integers"),
+        ([0, 1], None, "missing label"),
+    ],
+)
+def test_labels_of_another_kind_one_by_one(
+    bank: ds.Bank, known: list[Any], label: Any, message: str
+) -> None:
+    bank.update(X[:2], known)
+    bank.update(X[2:3], known[:1])
+    before = bank.to_bytes()
+    with pytest.raises((ValueError, TypeError), match=message):
+        bank.update(X[3:4], [label])
+    assert bank.to_bytes() == before
+
+
+def test_a_new_class_among_rows_that_come_one_by_one(bank: ds.Bank) -> None:
+    for i, label in enumerate(["a", "b", "a", "c", "b", "c"]):
+        bank.update(X[i : i + 1], [label])
+    assert bank.classes.tolist() == ["a", "b", "c"]
+    assert bank.freeze().class_n_eff.shape == (3,)
+    assert bank.n_rows == 6

@@ -9,6 +9,7 @@
 #include "driftsieve/archive.hpp"
 #include "driftsieve/bank.hpp"
 #include "driftsieve/careful_update.hpp"
+#include "known_labels.hpp"
 #include "shared_bank.hpp"
 
 namespace driftsieve::bind {
@@ -34,24 +35,19 @@ struct Hold {
     ~Hold() { shared.let_go(); }
 };
 
-// The fast lane for rows that come one by one: plain arrays, a dense bank of that width, integer
-// labels that are known. Whatever needs a closer look is left alone, and False says so.
+// The fast lane for rows that come one by one: plain arrays, a dense bank of that width, labels
+// that are known. Whatever needs a closer look is left alone, and False says so.
 template <class T>
-bool update_plain(SharedBank& shared, const Matrix<T>& X, const Vector<std::int64_t>& y,
-                  unsigned n_threads) {
-    const std::vector<std::int64_t>& labels = shared.integer_labels;
+bool update_plain(SharedBank& shared, const Matrix<T>& X, nb::handle y, unsigned n_threads) {
     const Bank& bank = shared.peek();
-    if (shared.is_held() || X.shape(0) != y.shape(0) || X.shape(1) != bank.n_features() ||
-        !bank.is_dense() || bank.clock() == Clock::time)
+    if (shared.is_held() || X.shape(1) != bank.n_features() || !bank.is_dense() ||
+        bank.clock() == Clock::time)
         return false;
-    std::vector<std::uint32_t> classes(y.shape(0));
-    for (std::size_t i = 0; i < classes.size(); ++i) {
-        const auto place = std::find(labels.begin(), labels.end(), y.data()[i]);
-        if (place == labels.end()) return false;
-        classes[i] = static_cast<std::uint32_t>(place - labels.begin());
-    }
+    std::vector<std::uint32_t> classes;
+    if (!shared.labels.find(y, classes) || classes.size() != X.shape(0)) return false;
     const auto update = [&](Bank& used) {
-        return update_if_finite(used, view(X), RowInfo{classes, {}, {}}, labels.size(), n_threads);
+        return update_if_finite(used, view(X), RowInfo{classes, {}, {}}, shared.labels.size(),
+                                n_threads);
     };
     constexpr std::size_t kFewValues = 4096;
     if (X.size() <= kFewValues && bank.keeps_open(X.shape(0))) return shared.use_briefly(update);
@@ -189,7 +185,7 @@ void register_bank(nb::module_& m) {
     dense(&update_dense<double>);
     dense(&update_dense<float>);
     const auto plain = [&](auto update) {
-        bank.def("update_plain", update, nb::arg("X").noconvert(), nb::arg("y").noconvert(),
+        bank.def("update_plain", update, nb::arg("X").noconvert(), nb::arg("y").none(),
                  nb::arg("n_threads"));
     };
     plain(&update_plain<double>);
@@ -198,11 +194,12 @@ void register_bank(nb::module_& m) {
         "update_plain", [](SharedBank&, nb::object, nb::object, unsigned) { return false; },
         nb::arg("X").none(), nb::arg("y").none(), nb::arg("n_threads"));
     bank.def(
-        "know_integer_labels",
-        [](SharedBank& shared, const Vector<std::int64_t>& labels) {
-            shared.integer_labels.assign(labels.data(), labels.data() + labels.shape(0));
+        "know_labels",
+        [](SharedBank& shared, KnownLabels::Numbers numbers,
+           std::optional<Vector<std::int64_t>> integers) {
+            shared.labels = KnownLabels(std::move(numbers), integers);
         },
-        nb::arg("labels").noconvert());
+        nb::arg("numbers"), nb::arg("integers").noconvert().none());
     const auto csr = [&](auto update) {
         bank.def("update_csr", update, nb::arg("data").noconvert(), nb::arg("indices").noconvert(),
                  nb::arg("indptr").noconvert(), nb::arg("n_cols"), nb::arg("classes").noconvert(),

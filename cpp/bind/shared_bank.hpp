@@ -4,12 +4,11 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 #include "driftsieve/bank.hpp"
+#include "known_labels.hpp"
 
 namespace driftsieve::bind {
 
@@ -56,7 +55,7 @@ class SharedBank {
         return bank_.place(ahead, n_features, more);
     }
 
-    std::vector<std::int64_t> integer_labels;  // by class; empty where labels are of another kind
+    KnownLabels labels;
 
   private:
     Bank bank_;

@@ -265,17 +265,13 @@ class Bank:
         return names or None
 
     def _learn_labels(self, labels: Labels) -> None:
-        """Also opens the fast lane of ``update``: no limit can be met and labels are integers."""
+        """Also opens the fast lane of ``update``, if no limit can be met."""
         self._labels = labels
-        self._plain_rows = (
-            self._meter.free == (self.n_features, len(labels)) and labels.kind == "integers"
-        )
+        self._plain_rows = self._meter.free == (self.n_features, len(labels))
         if self._plain_rows and labels is not self._labels_of_core:
             known = labels.array()
-            self._plain_rows = known.dtype == np.int64
-            if self._plain_rows:
-                self._core.know_integer_labels(known)
-                self._labels_of_core = labels
+            self._core.know_labels(labels.numbers, known if known.dtype == np.int64 else None)
+            self._labels_of_core = labels
 
     def _check_width(self, batch: Batch) -> None:
         """Sparse rows may be narrower (what is absent is 0) or wider (columns are added)."""

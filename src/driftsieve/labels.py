@@ -17,7 +17,7 @@ class Labels:
     def __init__(self, values: list[Any] | None = None, kind: str | None = None) -> None:
         self.values: list[Any] = values or []
         self.kind = kind
-        self._number = {value: i for i, value in enumerate(self.values)}
+        self.numbers = {value: i for i, value in enumerate(self.values)}
         self._are_numbers = kind == "integers" and self.values == list(range(len(self.values)))
 
     def __len__(self) -> int:
@@ -42,13 +42,13 @@ class Labels:
             unique, first, inverse = np.unique(y, return_index=True, return_inverse=True)
             found = unique.tolist()
         grown = self
-        if not all(value in self._number for value in found):
+        if not all(value in self.numbers for value in found):
             # In the order of the rows, not sorted: where batches were cut must not show.
             rows = found if first is None else [found[i] for i in np.argsort(first)]
-            new = [value for value in dict.fromkeys(rows) if value not in self._number]
+            new = [value for value in dict.fromkeys(rows) if value not in self.numbers]
             grown = Labels(self.values + new, kind)
             grown._check(new)
-        numbers = np.array([grown._number[value] for value in found], dtype=np.uint32)
+        numbers = np.array([grown.numbers[value] for value in found], dtype=np.uint32)
         return (numbers if inverse is None else numbers[inverse]), grown
 
     def _check(self, new: list[Any]) -> None:
