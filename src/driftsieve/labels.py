@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+_FEW_ROWS = 32
+_FEW_LABELS = 8  # to compare all rows with each of them takes less than to sort the rows
 _KINDS = {"b": "booleans", "i": "integers", "u": "integers", "U": "strings"}
 
 
@@ -34,11 +36,14 @@ class Labels:
             raise ValueError(
                 f"Labels have been {self.kind} so far, got {kind}: convert y to {self.kind}."
             )
-        if len(y) < 32:  # a few rows: no need to sort them
+        if len(y) < _FEW_ROWS:  # no need to sort them
             found, inverse, first = y.tolist(), None, None
-        elif self._are_numbers and y.min() >= 0 and y.max() < len(self):
-            return y.astype(np.uint32), self
         else:
+            # mostly the first rows have all labels there are, and then none need be sorted
+            grown = self.encode(y[: len(y) // _FEW_ROWS])[1]
+            known = grown._numbers(y)
+            if known is not None:
+                return known, grown
             unique, first, inverse = np.unique(y, return_index=True, return_inverse=True)
             found = unique.tolist()
         grown = self
@@ -50,6 +55,19 @@ class Labels:
             grown._check(new)
         numbers = np.array([grown.numbers[value] for value in found], dtype=np.uint32)
         return (numbers if inverse is None else numbers[inverse]), grown
+
+    def _numbers(self, y: NDArray[Any]) -> NDArray[np.uint32] | None:
+        """Numbers for many rows, if none has another label and no row need be looked up."""
+        if self._are_numbers and y.min() >= 0 and y.max() < len(self):
+            return y.astype(np.uint32)
+        if not 0 < len(self) <= _FEW_LABELS:
+            return None
+        numbers, n_found = np.zeros(len(y), np.uint32), 0
+        for number, value in enumerate(self.values):
+            here = y == value
+            numbers += here * np.uint32(number)
+            n_found += int(np.count_nonzero(here))
+        return numbers if n_found == len(y) else None
 
     def _check(self, new: list[Any]) -> None:
         """Refuse what could be neither put into one array nor stored."""
