@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import driftsieve as ds
 
@@ -48,6 +49,32 @@ def test_one_bad_value_anywhere_changes_nothing(
         bank.update(bad, Y)
     assert bank.to_bytes() == before
     assert bank.update(X, Y).n_rows == N + rows_before
+
+
+FLAGS = sparse.random_array((N, 900), density=0.05, rng=1, format="csr", dtype=np.float64)
+FLAGS.data[::9] = np.linspace(2, 3, len(FLAGS.data[::9]))
+FLAGS.data[1::3] = 1.0
+
+
+@pytest.mark.parametrize("rows_before", [0, 10])
+@pytest.mark.parametrize("place", [0, 5000, FLAGS.nnz - 1])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_one_bad_value_of_sparse_rows_changes_nothing(
+    bank: ds.Bank, value: float, place: int, rows_before: int
+) -> None:
+    if rows_before:
+        bank.update(FLAGS[:rows_before], Y[:rows_before])
+    before = bank.to_bytes()
+    bad = FLAGS.copy()
+    bad.data[place] = value
+    if np.isnan(value) and bank.missing == "ignore":
+        assert bank.update(bad, Y).n_rows == N + rows_before
+        return
+    row, column = np.searchsorted(bad.indptr, place, side="right") - 1, bad.indices[place]
+    with pytest.raises(ValueError, match=f"at row {row}, column {column}"):
+        bank.update(bad, Y)
+    assert bank.to_bytes() == before
+    assert bank.update(FLAGS, Y).n_rows == N + rows_before
 
 
 def test_a_row_that_weighs_nothing_must_be_finite_too(bank: ds.Bank) -> None:

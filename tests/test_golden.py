@@ -68,6 +68,24 @@ def test_the_faded_sparse_bank(path: Path) -> None:
         errors.check(0.05)
 
 
+@every("bank_sparse_moments*")
+def test_the_sparse_bank_without_quantiles(path: Path) -> None:
+    """It used to be stored as if it had them, too."""
+    bank = ds.Bank.from_bytes(path.read_bytes())
+    X, y, weight, t = make.rows()
+    X[::17, 2] = np.nan
+    weight *= ds.offline.clock_weights(t, clock="time", half_life=400.0)
+    exact = ds.offline.snapshot(X, y, sample_weight=weight, missing="ignore")
+    more = sparse.csr_array(X[:100])
+    for found in (bank, ds.Bank.from_bytes(bank.to_bytes())):
+        snapshot = found.freeze()
+        assert_allclose(snapshot.weight, exact.weight, rtol=1e-9)
+        for score in (ds.scores.t_score, ds.scores.fisher_score):
+            assert_allclose(score(snapshot), score(exact), rtol=1e-9)
+        found.update(more, y[:100], t=t[:100]).merge(found)
+    assert found.n_rows == 2 * 3100
+
+
 @every("bank_classes")
 def test_the_bank_of_many_classes(path: Path) -> None:
     bank = ds.Bank.from_bytes(path.read_bytes())

@@ -27,6 +27,7 @@ PROGRAM = Path(__file__).with_name("memory_growth.py")
         ("sparse", 60, {}),
         ("sparse", 60, {"epsilon": 0.001}),
         ("sparse", 60, {"half_life": 3000.0}),
+        ("sparse", 60, {"quantiles": False}),
     ],
     ids=str,
 )
@@ -93,6 +94,27 @@ def test_a_column_never_seen_takes_eight_bytes() -> None:
         return ds.Bank().update(X, [0, 1]).nbytes
 
     assert size(300_000) - size(100_000) == 8 * 200_000
+
+
+@pytest.mark.parametrize(("n_classes", "room"), [(2, 2), (3, 4)])
+@pytest.mark.parametrize("missing", ["error", "ignore"])
+def test_without_quantiles_a_sparse_bank_takes_what_the_page_says(
+    n_classes: int, room: int, missing: Any
+) -> None:
+    p, others = 10_000, 300
+    X = sparse.eye_array(600, p, format="csr")
+    X.data[:others] = 2.5
+    nbytes = ds.Bank(quantiles=False, missing=missing).update(X, np.arange(600) % n_classes).nbytes
+    of_others = others * room * (32 + 16 * (missing == "ignore"))
+    assert nbytes == pytest.approx(p * (4.2 + 8 * room) + of_others, abs=FIXED, rel=0.01)
+
+
+def test_without_quantiles_the_last_of_many_columns_take_four_bytes_each() -> None:
+    def size(p: int) -> int:
+        X = sparse.csr_array(([1.0, 1.0], ([0, 1], [5, p - 1])), shape=(2, p))
+        return ds.Bank(quantiles=False).update(X, [0, 1]).nbytes
+
+    assert size(2**21 + 200_000) - size(2**21 + 100_000) == 4 * 100_000
 
 
 def test_a_flag_takes_52_bytes() -> None:

@@ -16,16 +16,22 @@ namespace driftsieve::bind {
 namespace {
 
 // False if a value is not finite, where nobody has looked before; then nothing has changed.
+template <class Rows>
+bool update(Bank& bank, const Rows& rows, const RowInfo& info, std::size_t n_classes,
+            unsigned n_threads, bool checked) {
+    if (!checked) return update_if_finite(bank, rows, info, n_classes, n_threads);
+    bank.update(rows, info, n_classes, n_threads);
+    return true;
+}
+
 template <class T>
 bool update_dense(SharedBank& shared, const Matrix<T>& X, const Vector<std::uint32_t>& classes,
                   const std::optional<Vector<double>>& weights,
                   const std::optional<Vector<double>>& times, std::size_t n_classes,
                   unsigned n_threads, bool checked) {
     return shared.use([&](Bank& bank) {
-        const RowInfo info = row_info(classes, weights, times);
-        if (!checked) return update_if_finite(bank, view(X), info, n_classes, n_threads);
-        bank.update(view(X), info, n_classes, n_threads);
-        return true;
+        return update(bank, view(X), row_info(classes, weights, times), n_classes, n_threads,
+                      checked);
     });
 }
 
@@ -56,15 +62,16 @@ bool update_plain(SharedBank& shared, const Matrix<T>& X, nb::handle y, unsigned
 }
 
 template <class T, class Index>
-void update_csr(SharedBank& shared, const Vector<T>& data, const Vector<Index>& indices,
+bool update_csr(SharedBank& shared, const Vector<T>& data, const Vector<Index>& indices,
                 const Vector<Index>& indptr, std::size_t n_cols,
                 const Vector<std::uint32_t>& classes, const std::optional<Vector<double>>& weights,
                 const std::optional<Vector<double>>& times, std::size_t n_classes,
-                unsigned n_threads) {
+                unsigned n_threads, bool checked) {
     const CsrView<T, Index> matrix{data.data(), indices.data(), indptr.data(), indptr.shape(0) - 1,
                                    n_cols};
-    shared.use([&](Bank& bank) {
-        bank.update(matrix, row_info(classes, weights, times), n_classes, n_threads);
+    return shared.use([&](Bank& bank) {
+        return update(bank, matrix, row_info(classes, weights, times), n_classes, n_threads,
+                      checked);
     });
 }
 
@@ -204,7 +211,7 @@ void register_bank(nb::module_& m) {
         bank.def("update_csr", update, nb::arg("data").noconvert(), nb::arg("indices").noconvert(),
                  nb::arg("indptr").noconvert(), nb::arg("n_cols"), nb::arg("classes").noconvert(),
                  nb::arg("weights").noconvert().none(), nb::arg("times").noconvert().none(),
-                 nb::arg("n_classes"), nb::arg("n_threads"));
+                 nb::arg("n_classes"), nb::arg("n_threads"), nb::arg("checked"));
     };
     csr(&update_csr<double, std::int32_t>);
     csr(&update_csr<double, std::int64_t>);

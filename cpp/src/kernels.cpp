@@ -7,6 +7,7 @@
 #include "cell_kernels.hpp"
 #include "copy_kernels.hpp"
 #include "order_kernels.hpp"
+#include "sparse_kernels.hpp"
 #include "strip_kernels.hpp"
 
 namespace driftsieve::DRIFTSIEVE_ISA {
@@ -140,6 +141,8 @@ const Kernels kernels = {
     halve_cells,
     count_keys_above,
     find_in_cells,
+    {add_weight<double, std::int32_t>, add_weight<double, std::int64_t>,
+     add_weight<float, std::int32_t>, add_weight<float, std::int64_t>},
     sort_slots,
 };
 

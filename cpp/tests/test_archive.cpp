@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -61,7 +62,7 @@ Bank dense_bank(double half_life, std::size_t n_classes, std::size_t n_rows) {
     return bank;
 }
 
-Bank sparse_bank(double half_life, std::size_t n_rows) {
+Bank sparse_bank(double half_life, std::size_t n_rows, const Config& config = Config{0.2}) {
     Source source(2);
     constexpr std::size_t width = 6;
     std::vector<double> data;
@@ -73,10 +74,11 @@ Bank sparse_bank(double half_life, std::size_t n_rows) {
             if (source.below(2) == 0) continue;
             indices.push_back(static_cast<std::int32_t>(j));
             data.push_back(j < 3 ? 1.0 : source.bell());
+            if (j == 4 && config.ignore_missing && source.below(3) == 0) data.back() = std::nan("");
         }
         indptr.push_back(static_cast<std::int32_t>(data.size()));
     }
-    Bank bank(Config{0.2}, Clock::sample, half_life);
+    Bank bank(config, Clock::sample, half_life);
     bank.update(
         CsrView<double, std::int32_t>{data.data(), indices.data(), indptr.data(), n_rows, width},
         RowInfo{classes, {}, {}}, 3, 1);
@@ -92,6 +94,8 @@ std::vector<Bank> banks() {
     banks.push_back(dense_bank(kForEver, 30, 1620));
     banks.push_back(sparse_bank(kForEver, 50));
     banks.push_back(sparse_bank(1.0, 400));  // some of it in summaries
+    banks.push_back(sparse_bank(kForEver, 50, Config{0.2, true, false, false}));
+    banks.push_back(sparse_bank(1.0, 600, Config{0.2, true, false, true}));
     return banks;
 }
 

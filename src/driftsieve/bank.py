@@ -223,8 +223,7 @@ class Bank:
         X, rows = batch.X, (classes, batch.sample_weight, batch.t, n_classes, self._threads)
         if isinstance(X, np.ndarray):
             return self._core.update_dense(X, *rows, looked_at)
-        self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows)
-        return True
+        return self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows, looked_at)
 
     def _look_at(self, batch: Batch) -> None:
         check_finite(batch.X, batch.feature_names, allow_nan=self.missing == "ignore")

@@ -57,7 +57,7 @@ class Batch:
     t: NDArray[np.float64] | None
     feature_names: tuple[str, ...] | None
     has_no_nan: bool = False  # as far as was looked
-    was_looked_at: bool = True  # else nothing is known of the values of a dense X
+    was_looked_at: bool = True  # else nothing is known of the values of X
 
     @property
     def n_rows(self) -> int:
@@ -94,7 +94,7 @@ class Batch:
         ``X`` is an array, a scipy sparse matrix of any format (never modified), or a data frame
         of numeric and boolean columns (pandas, polars, pyarrow), whose names are carried along.
         Integral float labels become integers. Datetimes in ``t`` become seconds since 1970.
-        With ``look=False`` the values of a dense matrix are left to whoever takes the batch: a
+        With ``look=False`` the values of the matrix are left to whoever takes the batch: a
         ``Bank`` sees infinity and NaN while it sums up, for less than a pass of their own.
         """
         if missing not in ("error", "ignore"):
@@ -109,7 +109,6 @@ class Batch:
         matrix = _csr(X) if sparse.issparse(X) else _dense(X)
         n_rows, n_features = matrix.shape
         names = None if feature_names is None else _names(feature_names, n_features)
-        look = look or not isinstance(matrix, np.ndarray)
         if look:
             check_finite(matrix, names, allow_nan=missing == "ignore")
         labels = _labels(y)

@@ -26,6 +26,8 @@ from driftsieve.batch import Batch
 _CLASS = 2 * CLASS_BYTES
 _REST = 2 * SPARSE_FEATURE_BYTES
 _LOGGED = 2 * LOGGED_BYTES
+_MOMENTS = 48  # of one class of a sparse feature, without quantiles, values missing or not
+_LARGE_PAGE = 1 << 21
 _SPARE = 1.25  # a summary's vectors may be a quarter too long
 _LOG = 1 << 17  # values that are logged before features get them
 _LOG_BYTES = 2 * _LOGGED * _LOG // 8  # it grows by an eighth
@@ -82,8 +84,11 @@ def of_merge(core: CoreBank, other: CoreBank, n_features: int, n_classes: int) -
     """Bytes that a bank may take with the rows of another."""
     nbytes = core.nbytes + other.nbytes
     classes = _CLASS * n_classes
-    if core.is_sparse and other.is_sparse:
-        table: float = n_features * (16 + 2 * _record(n_classes))
+    if core.is_sparse and other.is_sparse and not core.quantiles:
+        others = min(n_features, nbytes / _MOMENTS)
+        table: float = _columns(n_features, n_classes) + others * _room(n_classes) * _MOMENTS
+    elif core.is_sparse and other.is_sparse:
+        table = n_features * (16 + 2 * _record(n_classes))
         table += min(n_features, nbytes / SPARSE_FEATURE_BYTES) * classes
     else:
         table = n_features * (FEATURE_BYTES + classes + 2 * _mini_bin(n_classes, is_wide=True))
@@ -154,6 +159,10 @@ class SharedMeter:
             needed += min(most, now + rows * self.of_row(width))
         if self.late is None:
             return needed
+        if not self.late.quantiles:
+            others = min(n_late, self._late_bytes / _MOMENTS) + values
+            moments = others * _room(n_classes) * _MOMENTS
+            return needed + 2 * self._late_bytes + _columns(n_late, n_classes) + moments
         table = n_late * (16 + _record(n_classes) * (n_classes > self.late.n_classes))
         log = _LOG_BYTES if self._logged or values else 0
         beside = max(0, self._late_bytes - log)
@@ -193,6 +202,8 @@ def _waiting_in_dense(core: CoreBank, n_classes: int, is_wide: bool) -> float:
 def _more_of_sparse(core: CoreBank, batch: Batch, n_classes: int) -> float:
     width = max(core.n_features, batch.n_features)
     values = batch.X.size  # of a sparse matrix: those that are stored
+    if not core.quantiles:
+        return _more_of_moments(core, width, values, n_classes)
     record, before = _record(n_classes), _record(core.n_classes)
     return (
         (16 * width if batch.n_features > core.n_features else 0)
@@ -203,7 +214,19 @@ def _more_of_sparse(core: CoreBank, batch: Batch, n_classes: int) -> float:
     )
 
 
+def _more_of_moments(core: CoreBank, width: int, values: int, n_classes: int) -> float:
+    """Without quantiles: sums for columns, and moments for those with values other than 0 and 1."""
+    room, others = _room(n_classes), float(values)
+    columns = _columns(min(values, width), n_classes)
+    if width > core.n_features or room > _room(core.n_classes):
+        columns = _columns(width, n_classes)
+        others += core.nbytes / _MOMENTS
+    return columns + min(others, width) * room * _MOMENTS
+
+
 def _waiting_in_sparse(core: CoreBank, n_classes: int, is_wide: bool) -> float:
+    if not core.quantiles:
+        return 0.0
     table = core.n_features * (2 * _record(n_classes) + _REST)
     logged = _LOG if core.ticks else 0
     pending = int(min(core.nbytes / LOGGED_BYTES, core.n_features * _most_pending(core)))
@@ -219,15 +242,25 @@ def _of_values(core: CoreBank, values: int, width: int, n_classes: int, is_wide:
     features = min(values, width)
     pending = min(values, features * _most_pending(core))
     # class states are made when as many values are pending as may be, or one is missing
-    at_once = core.ignore_missing or not core.quantiles
-    summed = features if at_once else min(values / _most_pending(core), features)
+    summed = features if core.ignore_missing else min(values / _most_pending(core), features)
     summaries = values * _of_row(core, n_classes, is_wide)
     return _REST * features + _CLASS * n_classes * summed + _LOGGED * pending + summaries
 
 
+def _room(n_classes: int) -> int:
+    """Classes that a sparse bank keeps room for."""
+    return max(2, 1 << max(0, n_classes - 1).bit_length())
+
+
+def _columns(n: int, n_classes: int) -> int:
+    """Bytes of the sums of sparse columns, without quantiles: many are in whole large pages."""
+    sums = 8 * _room(n_classes) * n
+    return sums + (_LARGE_PAGE if sums >= _LARGE_PAGE else 0) + 16 * n
+
+
 def _record(n_classes: int) -> int:
     """Bytes that a sparse feature takes beside its rest."""
-    room = max(2, 1 << max(0, n_classes - 1).bit_length())
+    room = _room(n_classes)
     return 20 + (32 if room == 2 else -(-(8 + 12 * room) // 64) * 64)  # whole cache lines
 
 

@@ -61,6 +61,16 @@ def faded_sparse() -> ds.Bank:
     return first.update_batch(batch(slice(2900, 3000)))
 
 
+def sparse_moments() -> ds.Bank:
+    """Times out of order, missing values, no quantiles."""
+    X, y, weight, t = rows()
+    X[::17, 2] = np.nan
+    bank = ds.Bank(0.05, quantiles=False, missing="ignore", half_life=400.0, clock="time")
+    for k in (slice(2000), slice(2000, 3000)):
+        bank.update(sparse.csr_array(X[k]), y[k], weight[k], t[k])
+    return bank
+
+
 def many_classes() -> ds.Bank:
     """Thirty classes, of which a mini-bin of the first feature has one or two."""
     X, y = class_rows()
@@ -100,6 +110,7 @@ def checkpoint() -> Checkpoint:
 MAKERS = {
     "bank_dense": dense,
     "bank_sparse": faded_sparse,
+    "bank_sparse_moments": sparse_moments,
     "bank_classes": many_classes,
     "screener": screener,
     "checkpoint": checkpoint,
@@ -108,7 +119,7 @@ MAKERS = {
 
 def versions(name: str) -> list[Path]:
     """The golden files of that name, of every version there was."""
-    return sorted(FOLDER.glob(f"v*_{name}.dsv"))
+    return sorted(FOLDER.glob(f"v[0-9]_{name}.dsv"))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 
 #include "driftsieve/dense_store.hpp"
 #include "driftsieve/snapshot_writer.hpp"
+#include "driftsieve/sparse_moments.hpp"
 #include "driftsieve/sparse_store.hpp"
 
 namespace driftsieve {
@@ -39,7 +40,10 @@ class Bank {
     std::size_t n_classes() const { return n_classes_; }
     std::uint64_t ticks() const { return ticks_; }
     double now() const { return now_; }
-    bool is_sparse() const { return std::holds_alternative<SparseStore>(store_); }
+    bool is_sparse() const {
+        return std::holds_alternative<SparseStore>(store_) ||
+               std::holds_alternative<SparseMoments>(store_);
+    }
     bool is_dense() const { return std::holds_alternative<DenseStore>(store_); }
     // Whether a dense bank that gets so many rows has only to keep them: they complete no block.
     bool keeps_open(std::size_t n_rows) const {
@@ -69,18 +73,19 @@ class Bank {
             dense->update(matrix, info, n_classes_, fading_, n_threads);
             return;
         }
-        auto& sparse = std::get<SparseStore>(store_);
         std::vector<double> values(matrix.n_cols);
-        std::vector<std::size_t> columns(matrix.n_cols);
-        for (std::size_t i = 0; i < matrix.n_rows; ++i) {
-            std::size_t count = 0;
-            for (std::size_t j = 0; j < matrix.n_cols; ++j) {
-                values[count] = static_cast<double>(matrix.at(i, j));
-                columns[count] = j;
-                count += values[count] != 0.0;
+        std::vector<std::int64_t> columns(matrix.n_cols);
+        with_sparse([&](auto& sparse) {
+            for (std::size_t i = 0; i < matrix.n_rows; ++i) {
+                std::size_t count = 0;
+                for (std::size_t j = 0; j < matrix.n_cols; ++j) {
+                    values[count] = static_cast<double>(matrix.at(i, j));
+                    columns[count] = static_cast<std::int64_t>(j);
+                    count += values[count] != 0.0;
+                }
+                add_row(sparse, info, i, values.data(), columns.data(), count, 0, n_threads);
             }
-            add_row(sparse, info, i, values.data(), columns.data(), count, 0, n_threads);
-        }
+        });
     }
 
     template <class T, class Index>
@@ -88,21 +93,21 @@ class Bank {
                 unsigned n_threads) {
         std::vector<double> times;
         begin_update(matrix.n_rows, info, n_classes, times);
-        if (std::holds_alternative<std::monostate>(store_))
-            store_ = SparseStore(config_, matrix.n_cols);
+        if (std::holds_alternative<std::monostate>(store_)) make_sparse(matrix.n_cols);
         widen_to(matrix.n_cols);
         if (auto* dense = std::get_if<DenseStore>(&store_)) {
             update_densified(*dense, matrix, info, n_threads);
             return;
         }
-        auto& sparse = std::get<SparseStore>(store_);
-        for (std::size_t i = 0; i < matrix.n_rows; ++i) {
-            const auto first = static_cast<std::size_t>(matrix.indptr[i]);
-            const auto last = static_cast<std::size_t>(matrix.indptr[i + 1]);
+        with_sparse([&](auto& sparse) {
             const auto end = static_cast<std::size_t>(matrix.indptr[matrix.n_rows]);
-            add_row(sparse, info, i, matrix.data + first, matrix.indices + first, last - first,
-                    end - last, n_threads);
-        }
+            for (std::size_t i = 0; i < matrix.n_rows; ++i) {
+                const auto first = static_cast<std::size_t>(matrix.indptr[i]);
+                const auto last = static_cast<std::size_t>(matrix.indptr[i + 1]);
+                add_row(sparse, info, i, matrix.data + first, matrix.indices + first, last - first,
+                        end - last, n_threads);
+            }
+        });
     }
 
     // `other` saw other rows of the stream, its clock reading `start` less. Its class c is our
@@ -123,15 +128,18 @@ class Bank {
         if (start != 0.0) other.shift_clock(start, n_threads);
         if (std::holds_alternative<std::monostate>(store_)) {
             if (other.is_sparse())
-                store_ = SparseStore(config_, n_features);
+                make_sparse(n_features);
             else
                 store_ = DenseStore(config_, n_features);
             n_features_ = n_features;
         }
         if (is_sparse() && other.is_sparse()) {
             widen_to(n_features);
-            std::get<SparseStore>(store_).merge(std::move(std::get<SparseStore>(other.store_)),
-                                                target, class_map, n_classes_, n_threads);
+            with_sparse([&](auto& sparse) {
+                using Store = std::decay_t<decltype(sparse)>;
+                sparse.merge(std::move(std::get<Store>(other.store_)), target, class_map,
+                             n_classes_, n_threads);
+            });
             return;
         }
         // a sparse and a dense state meet as dense ones, the zeros written out
@@ -154,8 +162,7 @@ class Bank {
         part.now_ = now_;
         if (const auto* dense = std::get_if<DenseStore>(&store_))
             part.store_ = dense->cut(begin, count);
-        if (const auto* sparse = std::get_if<SparseStore>(&store_))
-            part.store_ = sparse->cut(begin, count);
+        with_sparse([&](const auto& sparse) { part.store_ = sparse.cut(begin, count); });
         return part;
     }
 
@@ -174,37 +181,41 @@ class Bank {
     void freeze(std::size_t begin, const SnapshotArrays& out, unsigned n_threads) const {
         const Ledger now = current_ledger();
         const double unit = 1.0 / fading_.weight(now_, now.epoch);
-        const auto* dense = std::get_if<DenseStore>(&store_);
-        const auto* sparse = std::get_if<SparseStore>(&store_);
-        const RowBlock open = dense != nullptr ? dense->open_block(now, fading_) : RowBlock{};
-        const SortedLog log =
-            sparse != nullptr ? sparse->sorted_log(begin, out.n_features) : SortedLog{};
         // a few for each thread, each long enough to be worth the room to work in
         const std::size_t chunk =
-            sparse != nullptr
-                ? 2048
-                : std::clamp<std::size_t>(out.n_features / (4 * std::max(n_threads, 1u)) / 16 * 16,
-                                          64, 1024);
-        parallel_chunks(out.n_features, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
-            SnapshotWriter writer(out, unit);
-            const auto visit = [&](std::size_t j, const Column& column) {
-                writer.write(column, j - begin);
-            };
-            if (dense != nullptr)
-                dense->read(begin + lo, begin + hi, now, open, out.bins == nullptr ? 0 : out.n_bins,
-                            visit);
-            if (sparse != nullptr)
-                sparse->read(
-                    begin + lo, begin + hi, now, log,
-                    [&](const Column& column) { writer.fill(column, lo, hi); }, visit);
+            is_sparse() ? 2048
+                        : std::clamp<std::size_t>(
+                              out.n_features / (4 * std::max(n_threads, 1u)) / 16 * 16, 64, 1024);
+        // read(lo, hi, fill, visit), from several threads
+        const auto write = [&](const auto& read) {
+            parallel_chunks(out.n_features, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
+                SnapshotWriter writer(out, unit);
+                read(
+                    begin + lo, begin + hi,
+                    [&](const Column& column) { writer.fill(column, lo, hi); },
+                    [&](std::size_t j, const Column& column) { writer.write(column, j - begin); });
+            });
+        };
+        if (const auto* dense = std::get_if<DenseStore>(&store_)) {
+            const RowBlock open = dense->open_block(now, fading_);
+            write([&](std::size_t lo, std::size_t hi, const auto&, const auto& visit) {
+                dense->read(lo, hi, now, open, out.bins == nullptr ? 0 : out.n_bins, visit);
+            });
+        }
+        with_sparse([&](const auto& sparse) {
+            const auto reader = sparse.reader(begin, out.n_features, now);
+            write([&](std::size_t lo, std::size_t hi, const auto& fill, const auto& visit) {
+                reader(lo, hi, fill, visit);
+            });
         });
     }
 
     // For each of these features of a sparse bank whether any row of it was not 0.
     std::vector<char> seen(std::size_t begin, std::size_t count) const {
-        const auto& sparse = std::get<SparseStore>(store_);
         std::vector<char> flags(count);
-        for (std::size_t j = 0; j < count; ++j) flags[j] = sparse.seen(begin + j);
+        with_sparse([&](const auto& sparse) {
+            for (std::size_t j = 0; j < count; ++j) flags[j] = sparse.seen(begin + j);
+        });
         return flags;
     }
 
@@ -232,7 +243,7 @@ class Bank {
         ar(config_.epsilon, moments, quantiles, ignore_missing, clock_, half_life, n_features,
            n_classes, ticks_, now_, kind);
         require(config_.epsilon >= kSmallestEpsilon && config_.epsilon < 0.5 && half_life > 0.0 &&
-                clock_ <= Clock::time && kind <= 2 && (moments != 0 || quantiles != 0));
+                clock_ <= Clock::time && kind <= 3 && (moments != 0 || quantiles != 0));
         require(n_classes <= std::numeric_limits<std::uint32_t>::max() && ticks_ <= kLastTick);
         // While a bank is stored nothing is written: other threads may ask for its settings.
         if constexpr (requires { ar.expect_end(); }) {
@@ -246,20 +257,23 @@ class Bank {
         if (kind != store_.index()) {
             if (kind == 1) store_ = DenseStore(config_, 0);
             if (kind == 2) store_ = SparseStore(config_, 0);
+            if (kind == 3) store_ = SparseMoments(config_, 0);
         }
+        require(kind != 3 || quantiles == 0);
         if (auto* dense = std::get_if<DenseStore>(&store_)) dense->archive(ar);
-        if (auto* sparse = std::get_if<SparseStore>(&store_)) sparse->archive(ar);
+        with_sparse([&](auto& sparse) { sparse.archive(ar); });
     }
 
     // What has come from bytes is believed only after this.
-    void check() const {
+    void check() {
         require(!std::isnan(now_) && now_ < std::numeric_limits<double>::infinity());
         if (const auto* dense = std::get_if<DenseStore>(&store_))
             dense->check(n_features_, n_classes_, now_, fading_);
-        else if (const auto* sparse = std::get_if<SparseStore>(&store_))
-            sparse->check(n_features_, n_classes_, now_, fading_);
         else
-            require(n_features_ == 0);
+            require(is_sparse() || n_features_ == 0);
+        with_sparse(
+            [&](const auto& sparse) { sparse.check(n_features_, n_classes_, now_, fading_); });
+        renew();
     }
 
   private:
@@ -270,7 +284,41 @@ class Bank {
     std::size_t n_classes_ = 0;
     std::uint64_t ticks_ = 0;
     double now_ = -std::numeric_limits<double>::infinity();
-    std::variant<std::monostate, DenseStore, SparseStore> store_;
+    // what kind of store is stored as a number: its place
+    std::variant<std::monostate, DenseStore, SparseStore, SparseMoments> store_;
+
+    void make_sparse(std::size_t n_features) {
+        if (config_.quantiles)
+            store_ = SparseStore(config_, n_features);
+        else
+            store_ = SparseMoments(config_, n_features);
+    }
+
+    // Sparse banks without quantiles used to be stored as if they had them.
+    void renew() {
+        const auto* stored = std::get_if<SparseStore>(&store_);
+        if (stored == nullptr || config_.quantiles) return;
+        const Ledger now = stored->ledger(stored->n_classes());
+        std::size_t n_seen = 0;
+        for (std::size_t j = 0; j < n_features_; ++j) n_seen += stored->seen(j) ? 1 : 0;
+        SparseMoments made = SparseMoments::after(now, config_, n_features_, n_seen);
+        stored->reader(0, n_features_, now)(
+            0, n_features_, [](const Column&) {},
+            [&](std::size_t j, const Column& column) { made.set(j, column); });
+        store_ = std::move(made);
+    }
+
+    // Calls use(store) if that is a sparse one.
+    template <class Use>
+    void with_sparse(const Use& use) {
+        if (auto* store = std::get_if<SparseStore>(&store_)) use(*store);
+        if (auto* moments = std::get_if<SparseMoments>(&store_)) use(*moments);
+    }
+    template <class Use>
+    void with_sparse(const Use& use) const {
+        if (const auto* store = std::get_if<SparseStore>(&store_)) use(*store);
+        if (const auto* moments = std::get_if<SparseMoments>(&store_)) use(*moments);
+    }
 
     // Reads the clock for the rows that come. Throws before anything has changed.
     void begin_update(std::size_t n_rows, RowInfo& info, std::size_t n_classes,
@@ -298,9 +346,10 @@ class Bank {
     }
 
     void widen_to(std::size_t n_features) {
-        if (auto* sparse = std::get_if<SparseStore>(&store_)) {
-            if (n_features > sparse->n_features()) sparse->grow(n_features);
-        } else if (auto* dense = std::get_if<DenseStore>(&store_)) {
+        with_sparse([&](auto& sparse) {
+            if (n_features > sparse.n_features()) sparse.grow(n_features);
+        });
+        if (auto* dense = std::get_if<DenseStore>(&store_)) {
             if (n_features > dense->n_features()) {
                 std::vector<std::size_t> same(dense->n_features());
                 for (std::size_t j = 0; j < same.size(); ++j) same[j] = j;
@@ -310,8 +359,8 @@ class Bank {
         n_features_ = std::max(n_features_, n_features);
     }
 
-    template <class T, class Index>
-    void add_row(SparseStore& sparse, const RowInfo& info, std::size_t i, const T* values,
+    template <class Store, class T, class Index>
+    void add_row(Store& sparse, const RowInfo& info, std::size_t i, const T* values,
                  const Index* columns, std::size_t count, std::size_t more, unsigned n_threads) {
         sparse.add_row(info.classes[i], info.weights.empty() ? 1.0 : info.weights[i],
                        info.times.empty() ? 0.0 : info.times[i], fading_, values, columns, count,
@@ -341,26 +390,22 @@ class Bank {
     Ledger current_ledger() const {
         if (const auto* dense = std::get_if<DenseStore>(&store_))
             return dense->ledger(n_classes_, fading_);
-        if (const auto* sparse = std::get_if<SparseStore>(&store_))
-            return sparse->ledger(n_classes_);
-        Ledger none;
-        none.totals.resize(n_classes_);
-        return none;
+        Ledger ledger;
+        ledger.totals.resize(n_classes_);
+        with_sparse([&](const auto& sparse) { ledger = sparse.ledger(n_classes_); });
+        return ledger;
     }
 
     void shift_clock(double ticks, unsigned n_threads) {
         const double latest = now_ + ticks;
         if (auto* dense = std::get_if<DenseStore>(&store_))
             dense->shift_clock(ticks, latest, fading_);
-        if (auto* sparse = std::get_if<SparseStore>(&store_))
-            sparse->shift_clock(ticks, latest, fading_, n_threads);
+        with_sparse([&](auto& sparse) { sparse.shift_clock(ticks, latest, fading_, n_threads); });
     }
 
     void make_dense(unsigned n_threads) {
-        const auto* sparse = std::get_if<SparseStore>(&store_);
-        if (sparse == nullptr) return;
+        if (!is_sparse()) return;
         const Ledger now = current_ledger();
-        const SortedLog log = sparse->sorted_log(0, n_features_);
         std::vector<FeatureState> features(n_features_);
         const auto take = [&](const Column& column, FeatureState& feature) {
             for (std::uint32_t c = 0; c < n_classes_; ++c) {
@@ -371,13 +416,16 @@ class Bank {
             }
             if (config_.quantiles) feature.summary.store(column.summary);
         };
-        parallel_chunks(n_features_, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
-            sparse->read(
-                lo, hi, now, log,
-                [&](const Column& column) {
-                    for (std::size_t j = lo; j < hi; ++j) take(column, features[j]);
-                },
-                [&](std::size_t j, const Column& column) { take(column, features[j]); });
+        with_sparse([&](const auto& sparse) {
+            const auto reader = sparse.reader(0, n_features_, now);
+            parallel_chunks(n_features_, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
+                reader(
+                    lo, hi,
+                    [&](const Column& column) {
+                        for (std::size_t j = lo; j < hi; ++j) take(column, features[j]);
+                    },
+                    [&](std::size_t j, const Column& column) { take(column, features[j]); });
+            });
         });
         DenseStore dense(config_, 0);
         dense.adopt(std::move(features), now);

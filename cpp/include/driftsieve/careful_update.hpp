@@ -8,27 +8,44 @@
 
 namespace driftsieve {
 
+template <class T>
+MatrixView<T> values_of(const MatrixView<T>& matrix) {
+    return matrix;
+}
+template <class T, class Index>
+MatrixView<T> values_of(const CsrView<T, Index>& matrix) {
+    return {matrix.data, 0, 1, 1, static_cast<std::size_t>(matrix.indptr[matrix.n_rows])};
+}
+
+// Whether update() throws NotFinite, and the bank is small enough to be copied in case it does.
+template <class Rows>
+bool sees_what_is_not_finite(const Bank& bank, const Rows& rows) {
+    constexpr std::size_t kFewRows = 256;  // less than it would take to find out
+    constexpr std::size_t kSmall = 16;
+    constexpr bool is_csr = requires { rows.indptr; };
+    const auto values = values_of(rows);
+    return !bank.config().ignore_missing && rows.n_rows > kFewRows &&
+           (is_csr ? !bank.config().quantiles && !bank.is_dense() : !bank.is_sparse()) &&
+           bank.nbytes() <= values.n_rows * values.n_cols * sizeof(*values.data) / kSmall;
+}
+
 // Takes in rows that nobody has looked at. If a value is infinite, or NaN and not allowed, it says
 // false and has changed nothing.
 //
 // To look first costs as much as to read the rows. Where the bank is small beside them it is copied
 // instead: who sums rows up or copies them sees on the way whether all values are finite (see
-// DenseStore), and if not, the copy takes the place of the bank.
-template <class T>
-bool update_if_finite(Bank& bank, const MatrixView<T>& matrix, const RowInfo& info,
-                      std::size_t n_classes, unsigned n_threads) {
-    constexpr std::size_t kFewRows = 256;  // less than it would take to find out
-    constexpr std::size_t kSmall = 16;
-    const bool ignore_missing = bank.config().ignore_missing;
-    if (ignore_missing || bank.is_sparse() || matrix.n_rows <= kFewRows ||
-        bank.nbytes() > matrix.n_rows * matrix.n_cols * sizeof(T) / kSmall) {
-        if (find_bad_value(matrix, ignore_missing)) return false;
-        bank.update(matrix, info, n_classes, n_threads);
+// DenseStore and SparseMoments), and if not, the copy takes the place of the bank.
+template <class Rows>
+bool update_if_finite(Bank& bank, const Rows& rows, const RowInfo& info, std::size_t n_classes,
+                      unsigned n_threads) {
+    if (!sees_what_is_not_finite(bank, rows)) {
+        if (find_bad_value(values_of(rows), bank.config().ignore_missing)) return false;
+        bank.update(rows, info, n_classes, n_threads);
         return true;
     }
     Bank before = bank;
     try {
-        bank.update(matrix, info, n_classes, n_threads);
+        bank.update(rows, info, n_classes, n_threads);
         return true;
     } catch (const NotFinite&) {
         bank = std::move(before);

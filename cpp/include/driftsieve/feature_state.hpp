@@ -77,6 +77,12 @@ struct Scratch : ScratchOf<double> {
 struct ClassState {
     double missing = 0.0;  // weight of the rows that do not count because the value was missing
     Moments moments;
+
+    void check() const {
+        require_weight(missing);
+        require_weight(moments.weight);
+        require(!(moments.m2 < 0.0));
+    }
 };
 
 // Whether later blocks may be counted into the cells of this one, or its cells become part of the
@@ -192,11 +198,7 @@ struct FeatureState {
 
     void check(std::size_t n_classes) const {
         require(classes.size() <= n_classes);
-        for (const ClassState& state : classes) {
-            require_weight(state.missing);
-            require_weight(state.moments.weight);
-            require(!(state.moments.m2 < 0.0));
-        }
+        for (const ClassState& state : classes) state.check();
         require(summary.sound() && summary.n_classes() <= n_classes);
         require(counting.size() <= 1);
         for (const CountedCells& cells : counting)

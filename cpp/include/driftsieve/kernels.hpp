@@ -3,8 +3,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 
 namespace driftsieve {
+
+// The values of a sparse row and their columns, after which there are `more` columns of rows to
+// come.
+template <class T, class Index>
+struct SparseRow {
+    const T* values;
+    const Index* columns;
+    std::size_t count;
+    std::size_t more;
+};
+// See Kernels::add_weight.
+template <class T, class Index>
+using AddWeight = std::size_t (*)(const SparseRow<T, Index>& row, double weight, double* weights,
+                                  std::size_t stride, std::uint32_t* found);
 
 // The inner loops that wide registers speed up. They are compiled once per instruction set from one
 // source (cpp/src/*kernels.cpp) and picked when the library is first used;
@@ -141,6 +156,13 @@ struct Kernels {
     // ones of this column. There is room for one place for each key and four more.
     std::size_t (*find_in_cells)(const std::int8_t* keys, std::size_t n, const std::int8_t* wanted,
                                  std::uint32_t* places);
+    // Adds `weight` to weights[column * stride] for each value of a row that is not 0. Which of
+    // them are not 1 either (NaN is neither) is written to `found`, in order, and their number is
+    // returned; there is room for kPast more.
+    static constexpr std::size_t kPast = 8;
+    std::tuple<AddWeight<double, std::int32_t>, AddWeight<double, std::int64_t>,
+               AddWeight<float, std::int32_t>, AddWeight<float, std::int64_t>>
+        add_weight;
     // Sorts lists of kSlots values, kPivots * kStrip of them side by side.
     static constexpr std::size_t kSlots = 8;
     void (*sort_slots)(double* slots);

@@ -61,16 +61,14 @@ struct SparseFeature {
                                 column.weights == nullptr ? nullptr : column.weights + begin,
                                 column.begin[c + 1] - begin));
             }
-        if (config.quantiles) {
-            if (is_new && run.size() >= config.long_run())
-                fit_cells(run, column, config, scratch);
-            else
-                scratch.map = CellMap();  // no cells: the values are sorted
-            double run_weight = 0.0;
-            for (const LoggedValue& item : run) run_weight += item.weight;
-            state.absorb(column, scratch.map, scratch.finest.data(), run_weight,
-                         state.weight(totals), config, scratch, Counting::ends);
-        }
+        if (is_new && run.size() >= config.long_run())
+            fit_cells(run, column, config, scratch);
+        else
+            scratch.map = CellMap();  // no cells: the values are sorted
+        double run_weight = 0.0;
+        for (const LoggedValue& item : run) run_weight += item.weight;
+        state.absorb(column, scratch.map, scratch.finest.data(), run_weight, state.weight(totals),
+                     config, scratch, Counting::ends);
         // give the room back: most features are rarely seen
         pending = std::vector<LoggedValue>();
     }

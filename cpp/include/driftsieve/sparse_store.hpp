@@ -11,7 +11,6 @@
 #include "driftsieve/parallel.hpp"
 #include "driftsieve/room.hpp"
 #include "driftsieve/rows.hpp"
-#include "driftsieve/run_moments.hpp"
 #include "driftsieve/sparse_feature.hpp"
 #include "driftsieve/sparse_reader.hpp"
 #include "driftsieve/sparse_records.hpp"
@@ -35,6 +34,7 @@ class SparseStore {
         : config_(config), records_(n_features) {}
 
     std::size_t n_features() const { return records_.n_columns(); }
+    std::size_t n_classes() const { return ledger_.totals.size(); }
     void grow(std::size_t n_features) { records_.grow(n_features); }
     bool seen(std::size_t column) const { return records_.seen(column); }
 
@@ -169,20 +169,17 @@ class SparseStore {
         return result;
     }
 
-    // The log as reading features [begin, begin + count) wants it. Made once a freeze: reading
-    // never changes the store.
-    SortedLog sorted_log(std::size_t begin, std::size_t count) const {
+    // What reads these features, zeros included: reader(lo, hi, fill, visit), see SparseReader;
+    // several threads may use it. Reading never changes the store.
+    auto reader(std::size_t begin, std::size_t count, const Ledger& now) const {
         LargeRoom<LoggedValue> wanted;
         for (const LoggedValue& item : log())
             if (records_.column_of(item.slot) - begin < count) wanted.push_back(item);
-        return SortedLog(std::move(wanted));
-    }
-
-    // Features [lo, hi), zeros included: see SparseReader.
-    template <class Fill, class Visit>
-    void read(std::size_t lo, std::size_t hi, const Ledger& now, const SortedLog& log,
-              const Fill& fill, const Visit& visit) const {
-        SparseReader(config_, records_, rests_, ledger_.epoch, now, log).read(lo, hi, fill, visit);
+        return [this, &now, log = SortedLog(std::move(wanted))](
+                   std::size_t lo, std::size_t hi, const auto& fill, const auto& visit) {
+            SparseReader(config_, records_, rests_, ledger_.epoch, now, log)
+                .read(lo, hi, fill, visit);
+        };
     }
 
     // Without the room that long lists keep: what is not reached takes no memory.
@@ -328,18 +325,12 @@ class SparseStore {
         const std::size_t enough = most_pending();
         parallel_chunks(runs.size(), 256, n_threads, [&](std::size_t lo, std::size_t hi) {
             Scratch scratch;
-            RunMoments moments;
             for (std::size_t k = lo; k < hi; ++k) {
                 const auto logged = items.subspan(runs[k].begin, runs[k].end - runs[k].begin);
                 SparseFeature& rest = rests_[records_.rest(logged[0].slot) - 1];
                 // missing ones first: what may be hidden is a share of the weight without them
                 const std::span<const LoggedValue> run = rest.take_missing(logged);
-                if (!config_.quantiles)
-                    moments.sum_up(run, ledger_.totals.size(),
-                                   [&](std::uint32_t cls, const Moments& more) {
-                                       rest.state.of(cls).moments.merge(more);
-                                   });
-                else if (rest.pending.size() + run.size() < enough)
+                if (rest.pending.size() + run.size() < enough)
                     rest.wait(run);
                 else
                     rest.fold(run, are_new, ledger_.totals, config_, scratch);

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "driftsieve/kernels.hpp"
+
+// The kernels of sparse_kernels.cpp, for the table in kernels.cpp.
+namespace driftsieve::DRIFTSIEVE_ISA {
+
+template <class T, class Index>
+std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* weights,
+                       std::size_t stride, std::uint32_t* found);
+
+}  // namespace driftsieve::DRIFTSIEVE_ISA
