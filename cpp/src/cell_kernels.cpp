@@ -157,10 +157,16 @@ std::uint32_t differ(const double* values, double expected) {
 
 // Cells side by side. The compiler would not do this by itself for weights, of which it does not
 // know that they are weights.
-constexpr std::size_t kLine = 64;
+#if defined(__AVX512F__)
+constexpr std::size_t kWide = 64;  // bytes of a register: of more, the compiler makes a mess
+#elif defined(__AVX2__)
+constexpr std::size_t kWide = 32;
+#else
+constexpr std::size_t kWide = 16;
+#endif
 template <class Cell>
 struct SideBySide {
-    typedef Cell Lanes __attribute__((vector_size(kLine)));
+    typedef Cell Lanes __attribute__((vector_size(kWide)));
 };
 template <class Cell>
 using Lanes = typename SideBySide<Cell>::Lanes;
@@ -169,18 +175,18 @@ using Truths = decltype(Lanes<Cell>{} != Lanes<Cell>{});  // -1 where something 
 
 template <class Cell>
 void load_sum(const Cell* cells, std::size_t n_classes, std::size_t stride, Lanes<Cell>& sum) {
-    std::memcpy(&sum, cells, kLine);
+    std::memcpy(&sum, cells, kWide);
     for (std::size_t c = 1; c < n_classes; ++c) {
         Lanes<Cell> next;
-        std::memcpy(&next, cells + c * stride, kLine);
+        std::memcpy(&next, cells + c * stride, kWide);
         sum += next;
     }
 }
 
 template <class Cell>
 bool is_any(const Truths<Cell>& truths) {
-    std::uint64_t words[kLine / 8];
-    std::memcpy(words, &truths, kLine);
+    std::uint64_t words[kWide / 8];
+    std::memcpy(words, &truths, kWide);
     std::uint64_t any = 0;
     for (const std::uint64_t word : words) any |= word;
     return any != 0;
@@ -190,7 +196,7 @@ bool is_any(const Truths<Cell>& truths) {
 template <class Cell>
 Kernels::Census census_of(const Cell* cells, std::size_t n_classes, std::size_t stride,
                           std::size_t n, Cell most, std::uint16_t* out) {
-    constexpr std::size_t kLanes = kLine / sizeof(Cell);
+    constexpr std::size_t kLanes = kWide / sizeof(Cell);
     constexpr std::size_t kStretch = 8 * kLanes;
     std::size_t used = 0;
     std::size_t found = 0;
@@ -251,7 +257,7 @@ void weigh_cells(const std::uint32_t* finest, const double* weights, std::size_t
         index, n, [=](std::size_t i, std::uint16_t m) { cells[m] += weights[i]; },
         [&] {
             if (next < end) __builtin_prefetch(next, 1, 2);  // into the second cache
-            next += kLine / sizeof(double);
+            next += 64 / sizeof(double);                     // a cache line
         });
 }
 
