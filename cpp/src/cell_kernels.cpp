@@ -192,7 +192,7 @@ bool is_any(const Truths<Cell>& truths) {
     return any != 0;
 }
 
-// Few are found: most stretches are passed over many cells at a time.
+// Few are found: most cells are passed over many at a time.
 template <class Cell>
 Kernels::Census census_of(const Cell* cells, std::size_t n_classes, std::size_t stride,
                           std::size_t n, Cell most, std::uint16_t* out) {
@@ -214,24 +214,29 @@ Kernels::Census census_of(const Cell* cells, std::size_t n_classes, std::size_t 
     };
     Lanes<Cell> largest{};
     Truths<Cell> n_used{};
-    std::size_t m = 0;
-    for (; m + kStretch <= n; m += kStretch) {
+    // Leaves both as they are and returns false where something is found.
+    const auto pass_over = [&](std::size_t begin, std::size_t end) {
         Lanes<Cell> fullest = largest;
         Truths<Cell> counts = n_used;
-        for (std::size_t i = m; i < m + kStretch; i += kLanes) {
+        for (std::size_t m = begin; m < end; m += kLanes) {
             Lanes<Cell> sum;
-            load_sum(cells + i, n_classes, stride, sum);
+            load_sum(cells + m, n_classes, stride, sum);
             fullest = sum > fullest ? sum : fullest;
             counts -= sum != Cell{0};
         }
-        if (is_any<Cell>(fullest > most)) [[unlikely]] {
-            look_at(m, m + kStretch);
-            continue;
-        }
+        if (is_any<Cell>(fullest > most)) return false;
         largest = fullest;
         n_used = counts;
+        return true;
+    };
+    const std::size_t whole = n / kLanes * kLanes;
+    for (std::size_t begin = 0; begin < whole; begin += kStretch) {
+        const std::size_t end = begin + kStretch < whole ? begin + kStretch : whole;
+        if (pass_over(begin, end)) continue;
+        for (std::size_t m = begin; m < end; m += kLanes)
+            if (!pass_over(m, m + kLanes)) look_at(m, m + kLanes);
     }
-    look_at(m, n);
+    look_at(whole, n);
     for (std::size_t k = 0; k < kLanes; ++k) {
         rest = largest[k] > rest ? largest[k] : rest;
         used += static_cast<std::size_t>(n_used[k]);
