@@ -120,6 +120,9 @@ def test_ignored_columns_are_looked_at_too() -> None:
         (X[:1], Y[:2], "X has 1 rows, y has 2"),
         (X[:1, :-1], Y[:1], f"X has {P - 1} features"),
         (X[:1] * np.inf, Y[:1], "infinity: -?inf at row 0, column 0"),
+        (X[:1] * np.inf, np.array([7]), "infinity: -?inf at row 0, column 0"),
+        (np.r_[X[:8], X[:1] * np.inf], Y[:9], "infinity: -?inf at row 8, column 0"),
+        (X[:1].astype(np.float32) * np.float32(np.inf), Y[:1], "infinity"),
     ],
 )
 def test_bad_rows_among_many_that_come_one_by_one(

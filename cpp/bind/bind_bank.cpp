@@ -56,7 +56,8 @@ bool update_plain(SharedBank& shared, const Matrix<T>& X, nb::handle y, unsigned
                                 n_threads);
     };
     constexpr std::size_t kFewValues = 4096;
-    if (X.size() <= kFewValues && bank.keeps_open(X.shape(0))) return shared.use_briefly(update);
+    if (X.size() <= kFewValues && bank.only_keeps(X.shape(0), X.shape(1)))
+        return shared.use_briefly(update);
     const Hold hold(shared);
     return shared.use(update);
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -45,10 +46,11 @@ class Bank {
                std::holds_alternative<SparseMoments>(store_);
     }
     bool is_dense() const { return std::holds_alternative<DenseStore>(store_); }
-    // Whether a dense bank that gets so many rows has only to keep them: they complete no block.
-    bool keeps_open(std::size_t n_rows) const {
-        const auto& dense = std::get<DenseStore>(store_);
-        return dense.open_rows() + n_rows < dense.rows_per_block();
+    // Whether these are rows of a dense bank that has only to keep them: they complete no block.
+    bool only_keeps(std::size_t n_rows, std::size_t n_cols) const {
+        const auto* dense = std::get_if<DenseStore>(&store_);
+        return dense != nullptr && n_cols == n_features_ &&
+               dense->open_rows() + n_rows < dense->rows_per_block();
     }
 
     // Room for a row that will come with a later update: see OpenRows. Of a dense bank of that many
@@ -86,6 +88,20 @@ class Bank {
                 add_row(sparse, info, i, values.data(), columns.data(), count, 0, n_threads);
             }
         });
+    }
+
+    // Rows that it only keeps, and which must be finite. If a value is not, it says false and has
+    // changed nothing: whether it is can be seen while the row is copied.
+    template <class T>
+    bool keep_if_finite(const MatrixView<T>& matrix, const RowInfo& info, std::size_t n_classes) {
+        const auto before = std::tuple(ticks_, now_, n_classes_);
+        try {
+            update(matrix, info, n_classes, 1);
+            return true;
+        } catch (const NotFinite&) {
+            std::tie(ticks_, now_, n_classes_) = before;
+            return false;
+        }
     }
 
     template <class T, class Index>

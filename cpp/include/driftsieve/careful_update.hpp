@@ -32,12 +32,16 @@ bool sees_what_is_not_finite(const Bank& bank, const Rows& rows) {
 // Takes in rows that nobody has looked at. If a value is infinite, or NaN and not allowed, it says
 // false and has changed nothing.
 //
-// To look first costs as much as to read the rows. Where the bank is small beside them it is copied
-// instead: who sums rows up or copies them sees on the way whether all values are finite (see
-// DenseStore and SparseMoments), and if not, the copy takes the place of the bank.
+// To look first costs as much as to read the rows. Dense rows that are only kept are looked at
+// while they are copied. Where the bank is small beside the rows it is copied instead: who sums
+// rows up or copies them sees on the way whether all values are finite (see DenseStore and
+// SparseMoments), and if not, the copy takes the place of the bank.
 template <class Rows>
 bool update_if_finite(Bank& bank, const Rows& rows, const RowInfo& info, std::size_t n_classes,
                       unsigned n_threads) {
+    if constexpr (!requires { rows.indptr; })
+        if (!bank.config().ignore_missing && bank.only_keeps(rows.n_rows, rows.n_cols))
+            return bank.keep_if_finite(rows, info, n_classes);
     if (!sees_what_is_not_finite(bank, rows)) {
         if (find_bad_value(values_of(rows), bank.config().ignore_missing)) return false;
         bank.update(rows, info, n_classes, n_threads);

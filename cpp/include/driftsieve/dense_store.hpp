@@ -55,7 +55,7 @@ class DenseStore {
             if (whole) {
                 consume(part, info.part(i, count), n_classes, fading, n_threads);
             } else {
-                if (!open_.append(part, info.part(i, count), block_rows) && !config_.ignore_missing)
+                if (!open_.append(part, info.part(i, count), block_rows, !config_.ignore_missing))
                     throw NotFinite();
                 if (open_rows() == block_rows) close_block(n_classes, fading, n_threads);
             }

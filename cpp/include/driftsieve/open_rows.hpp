@@ -27,10 +27,28 @@ class OpenRows {
     }
     RowInfo info() const { return {classes_, weights_, times_}; }
 
-    // Never more than `most` rows in all. Says whether all values are finite, of rows
-    // that were not written to their place by somebody who has looked.
+    // Never more than `most` rows in all. If they must be finite and a value is not, it says false
+    // and there are no more rows than before. Rows that were written to their place by somebody who
+    // has looked are not looked at again.
     template <class T>
-    bool append(const MatrixView<T>& rows, const RowInfo& info, std::size_t most) {
+    bool append(const MatrixView<T>& rows, const RowInfo& info, std::size_t most,
+                bool must_be_finite) {
+        const std::size_t n_values = (size() + rows.n_rows) * rows.n_cols;
+        // Doubling, but never beyond a block. Room that is not reached takes no memory, so there
+        // may be a good deal of it from the start.
+        if (n_values > values_.capacity())
+            values_.reserve(std::clamp(std::max(2 * values_.capacity(), kFirstRoom), n_values,
+                                       most * rows.n_cols));
+        reach(n_values);
+        if (!is_in_place(rows)) {
+            const std::size_t width = rows.n_cols;
+            const bool finite =
+                copy(rows, values_.data() + values_.size(),
+                     rows.n_rows * width > kInCache || most * width > kBlockInCache);
+            walk_.step(rows);
+            if (must_be_finite && !finite) return false;
+        }
+        values_.resize(n_values);
         if (!info.weights.empty() && weights_.empty()) weights_.assign(size(), 1.0);
         classes_.insert(classes_.end(), info.classes.begin(), info.classes.end());
         times_.insert(times_.end(), info.times.begin(), info.times.end());
@@ -38,22 +56,7 @@ class OpenRows {
             weights_.insert(weights_.end(), info.weights.begin(), info.weights.end());
         else if (!weights_.empty())
             weights_.resize(size(), 1.0);
-        const std::size_t n_values = size() * rows.n_cols;
-        // Doubling, but never beyond a block. Room that is not reached takes no memory, so there
-        // may be a good deal of it from the start.
-        if (n_values > values_.capacity())
-            values_.reserve(std::clamp(std::max(2 * values_.capacity(), kFirstRoom), n_values,
-                                       most * rows.n_cols));
-        reach(n_values);
-        double* const to = values_.data() + values_.size();
-        values_.resize(n_values);
-        if constexpr (std::is_same_v<T, double>)
-            if (rows.data == to) return true;  // they were written to their place
-        const std::size_t width = rows.n_cols;
-        const bool finite =
-            copy(rows, to, rows.n_rows * width > kInCache || most * width > kBlockInCache);
-        walk_.step(rows);
-        return finite;
+        return true;
     }
 
     // Where a row is to be written that is not there yet: rows that are appended from there need
@@ -136,6 +139,14 @@ class OpenRows {
     std::vector<std::uint32_t> classes_;
     std::vector<double> weights_;  // empty: all 1
     std::vector<double> times_;    // empty where nothing fades
+
+    template <class T>
+    bool is_in_place(const MatrixView<T>& rows) const {
+        if constexpr (std::is_same_v<T, double>)
+            return rows.data == values_.data() + values_.size();
+        else
+            return false;
+    }
 
     // Row after row, and whether all values are finite.
     template <class T>
