@@ -60,9 +60,14 @@ class CellBlock {
     void expect(std::span<const Cell> counted, const CellMap& map, std::size_t n_classes) {
         expect_nothing();
         next_ = counted;
-        if (!counted.empty() || n_classes > kFewClasses) return;
-        take_size(fresh_, n_classes * (map.size() + 2), kSpare);
-        next_ = fresh_;
+        if (counted.empty() && n_classes <= kFewClasses) {
+            take_size(fresh_, n_classes * (map.size() + 2), kSpare);
+            next_ = fresh_;
+        }
+        // pages first, and all at once: to find out where one lies is what takes longest
+        constexpr std::size_t kPage = 4096 / sizeof(Cell);
+        for (std::size_t m = 0; m < next_.size(); m += kPage)
+            __builtin_prefetch(next_.data() + m, 1, 2);
     }
     void expect_nothing() {
         std::swap(class_cells_, fresh_);  // what was expected last time
