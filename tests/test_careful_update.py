@@ -77,6 +77,55 @@ def test_one_bad_value_of_sparse_rows_changes_nothing(
     assert bank.update(FLAGS, Y).n_rows == N + rows_before
 
 
+def shuffled(X: sparse.csr_array) -> sparse.csr_array:
+    """Columns of row 300 fall, and one of its entries is there in two parts."""
+    begin, end = X.indptr[300:302]
+    data, indices, indptr = X.data.copy(), X.indices.copy(), X.indptr.copy()
+    indices[begin:end], data[begin:end] = indices[begin:end][::-1], data[begin:end][::-1]
+    data[begin] /= 2
+    indptr[301:] += 1
+    data, indices = (np.insert(part, begin, part[begin]) for part in (data, indices))
+    return sparse.csr_array((data, indices, indptr), shape=X.shape)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_columns_in_any_order_are_taken_as_if_they_rose(bank: ds.Bank, index: type) -> None:
+    X = shuffled(FLAGS)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    kept = X.indices.copy()
+    whole = ds.Bank.from_bytes(bank.to_bytes()).update(FLAGS, Y)
+    assert bank.update(X, Y).to_bytes() == whole.to_bytes()
+    np.testing.assert_array_equal(X.indices, kept)
+
+
+@pytest.mark.parametrize(
+    ("part", "place", "value"),
+    [
+        ("indices", 0, -1),
+        ("indices", FLAGS.nnz // 2, 900),
+        ("indices", FLAGS.nnz - 1, 2**31 - 1),
+        ("indptr", 0, 1),
+        ("indptr", 0, -5),
+        ("indptr", 2000, FLAGS.nnz + 1),
+        ("indptr", 2000, -1),
+        ("indptr", N, 2**31 - 1),
+        ("indptr", N, 0),
+    ],
+)
+@pytest.mark.parametrize("rows_before", [0, 10])
+def test_sparse_rows_that_are_none_change_nothing(
+    bank: ds.Bank, part: str, place: int, value: int, rows_before: int
+) -> None:
+    if rows_before:
+        bank.update(FLAGS[:rows_before], Y[:rows_before])
+    before = bank.to_bytes()
+    bad = FLAGS.copy()
+    getattr(bad, part)[place] = value
+    with pytest.raises(ValueError, match="ind"):
+        bank.update(bad, Y)
+    assert bank.to_bytes() == before
+
+
 def test_a_row_that_weighs_nothing_must_be_finite_too(bank: ds.Bank) -> None:
     bad, weight = X.copy(), np.ones(N)
     weight[Y == 1] = 0.0

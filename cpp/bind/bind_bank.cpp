@@ -15,11 +15,11 @@
 namespace driftsieve::bind {
 namespace {
 
-// False if a value is not finite, where nobody has looked before; then nothing has changed.
+// False if the rows are not sound, where nobody has looked before; then nothing has changed.
 template <class Rows>
 bool update(Bank& bank, const Rows& rows, const RowInfo& info, std::size_t n_classes,
             unsigned n_threads, bool checked) {
-    if (!checked) return update_if_finite(bank, rows, info, n_classes, n_threads);
+    if (!checked) return update_if_sound(bank, rows, info, n_classes, n_threads);
     bank.update(rows, info, n_classes, n_threads);
     return true;
 }
@@ -52,8 +52,8 @@ bool update_plain(SharedBank& shared, const Matrix<T>& X, nb::handle y, unsigned
     std::vector<std::uint32_t> classes;
     if (!shared.labels.find(y, classes) || classes.size() != X.shape(0)) return false;
     const auto update = [&](Bank& used) {
-        return update_if_finite(used, view(X), RowInfo{classes, {}, {}}, shared.labels.size(),
-                                n_threads);
+        return update_if_sound(used, view(X), RowInfo{classes, {}, {}}, shared.labels.size(),
+                               n_threads);
     };
     constexpr std::size_t kFewValues = 4096;
     if (X.size() <= kFewValues && bank.only_keeps(X.shape(0), X.shape(1)))
@@ -68,8 +68,13 @@ bool update_csr(SharedBank& shared, const Vector<T>& data, const Vector<Index>& 
                 const Vector<std::uint32_t>& classes, const std::optional<Vector<double>>& weights,
                 const std::optional<Vector<double>>& times, std::size_t n_classes,
                 unsigned n_threads, bool checked) {
-    const CsrView<T, Index> matrix{data.data(), indices.data(), indptr.data(), indptr.shape(0) - 1,
-                                   n_cols};
+    const CsrView<T, Index> matrix{data.data(),
+                                   indices.data(),
+                                   indptr.data(),
+                                   indptr.shape(0) - 1,
+                                   n_cols,
+                                   checked,
+                                   std::min(data.shape(0), indices.shape(0))};
     return shared.use([&](Bank& bank) {
         return update(bank, matrix, row_info(classes, weights, times), n_classes, n_threads,
                       checked);

@@ -31,18 +31,37 @@ Looks look(const float* values) {
     return {_mm256_cmp_ps_mask(x, _mm256_setzero_ps(), _CMP_EQ_OQ),
             _mm256_cmp_ps_mask(x, _mm256_set1_ps(1.0F), _CMP_NEQ_UQ)};
 }
+
+// Whether columns rise, but for the first of them, which has none before it.
+bool rise(const std::int32_t* columns) {
+    const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(columns));
+    const __m256i before = _mm256_permutexvar_epi32(_mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6), x);
+    return _mm256_cmple_epi32_mask(x, before) == 1;
+}
+bool rise(const std::int64_t* columns) {
+    const __m512i x = _mm512_loadu_si512(columns);
+    // without a mask, which is of no use here, gcc 12 warns of itself
+    const __m512i before =
+        _mm512_maskz_permutexvar_epi64(0xff, _mm512_setr_epi64(0, 0, 1, 2, 3, 4, 5, 6), x);
+    return _mm512_cmple_epi64_mask(x, before) == 1;
+}
 #endif
 
 }  // namespace
 
 template <class T, class Index>
 std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* weights,
-                       std::size_t stride, std::uint32_t* found) {
+                       std::size_t stride, std::size_t n_columns, std::uint32_t* found) {
     const T* const values = row.values;
     const Index* const columns = row.columns;
     const std::size_t count = row.count;
     const auto sum_at = [&](std::size_t k) {
         return weights + static_cast<std::size_t>(columns[k]) * stride;
+    };
+    // One column or more, from k to last, of which the last is the largest if they rise.
+    const auto is_next = [&](std::size_t k, std::size_t last) {
+        return (k == 0 ? columns[k] >= 0 : columns[k] > columns[k - 1]) &&
+               static_cast<std::size_t>(columns[last]) < n_columns;
     };
     std::size_t n_found = 0;
     const auto add_one = [&](std::size_t k) {
@@ -59,6 +78,8 @@ std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* we
     for (; k + kLanes <= count && k + kLanes <= ahead; k += kLanes) {
         __builtin_prefetch(values + k + kInput);
         __builtin_prefetch(columns + k + kInput);
+        if (!row.is_canonical && !(rise(columns + k) && is_next(k, k + kLanes - 1)))
+            return Kernels::kRefused;
         const Looks looks = look(values + k);
         if (looks.is_0 != 0) [[unlikely]] {
             for (std::size_t i = 0; i < kLanes; ++i) add_one(k + i);
@@ -75,17 +96,17 @@ std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* we
         places = _mm256_add_epi32(places, _mm256_set1_epi32(kLanes));
     }
 #endif
-    for (; k < count && k < ahead; ++k) {
-        __builtin_prefetch(sum_at(k + kAhead));
+    for (; k < count; ++k) {
+        if (!row.is_canonical && !is_next(k, k)) return Kernels::kRefused;
+        if (k < ahead) __builtin_prefetch(sum_at(k + kAhead));
         add_one(k);
     }
-    for (; k < count; ++k) add_one(k);
     return n_found;
 }
 
 #define DRIFTSIEVE_ADD_WEIGHT(T, Index)                                                       \
     template std::size_t add_weight(const SparseRow<T, Index>&, double, double*, std::size_t, \
-                                    std::uint32_t*);
+                                    std::size_t, std::uint32_t*);
 DRIFTSIEVE_ADD_WEIGHT(double, std::int32_t)
 DRIFTSIEVE_ADD_WEIGHT(double, std::int64_t)
 DRIFTSIEVE_ADD_WEIGHT(float, std::int32_t)

@@ -7,6 +7,6 @@ namespace driftsieve::DRIFTSIEVE_ISA {
 
 template <class T, class Index>
 std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* weights,
-                       std::size_t stride, std::uint32_t* found);
+                       std::size_t stride, std::size_t n_columns, std::uint32_t* found);
 
 }  // namespace driftsieve::DRIFTSIEVE_ISA

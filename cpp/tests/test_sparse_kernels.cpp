@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "driftsieve/kernels.hpp"
@@ -53,7 +55,7 @@ void check(const Kernels& path, std::size_t n, std::size_t stride, Source& sourc
         const SparseRow<T, Index> row{values.data() + i * n, columns.data() + i * n, n,
                                       (n_rows - 1 - i) * n};
         const std::size_t n_found = std::get<AddWeight<T, Index>>(path.add_weight)(
-            row, weight, sums.data(), stride, found.data());
+            row, weight, sums.data(), stride, width, found.data());
         found.resize(n_found);
         CHECK(found == others);
         CHECK(same(sums, expected));
@@ -61,6 +63,46 @@ void check(const Kernels& path, std::size_t n, std::size_t stride, Source& sourc
 }
 
 }  // namespace
+
+TEST_CASE("add_weight refuses columns that do not rise or do not exist") {
+    constexpr std::size_t width = 200;
+    const std::vector<double> values(width, 1.0);
+    on_every_path([&](const Kernels& path) {
+        const auto check = [&](auto index) {
+            using Index = decltype(index);
+            const auto refused = [&](const std::vector<Index>& columns, std::size_t count) {
+                std::vector<double> sums(width * 2);
+                std::vector<std::uint32_t> found(count + Kernels::kPast);
+                const SparseRow<double, Index> row{values.data(), columns.data(), count,
+                                                   columns.size() - count, false};
+                return std::get<AddWeight<double, Index>>(path.add_weight)(
+                           row, 1.0, sums.data(), 2, width, found.data()) == Kernels::kRefused;
+            };
+            for (const std::size_t n : {1UL, 7UL, 8UL, 9UL, 23UL, 100UL, 190UL})
+                for (const std::size_t more : {0UL, 100UL}) {
+                    std::vector<Index> sound(n + more, 3);  // what comes behind does not matter
+                    for (std::size_t k = 0; k < n; ++k) sound[k] = static_cast<Index>(k + 5);
+                    CHECK_FALSE(refused(sound, n));
+                    for (std::size_t k = 0; k < n; ++k) {
+                        for (const Index bad : {Index{-1}, static_cast<Index>(width),
+                                                std::numeric_limits<Index>::max()}) {
+                            std::vector<Index> columns = sound;
+                            columns[k] = bad;
+                            CHECK(refused(columns, n));
+                        }
+                        if (k == 0) continue;
+                        std::vector<Index> columns = sound;
+                        columns[k] = columns[k - 1];
+                        CHECK(refused(columns, n));
+                        std::swap(columns[k] = sound[k], columns[k - 1]);
+                        CHECK(refused(columns, n));
+                    }
+                }
+        };
+        check(std::int32_t{});
+        check(std::int64_t{});
+    });
+}
 
 TEST_CASE("add_weight adds for what is not 0, and finds what is not 1 either") {
     on_every_path([&](const Kernels& path) {

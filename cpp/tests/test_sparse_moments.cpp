@@ -55,8 +55,9 @@ std::vector<Row> rows_of(std::size_t n, std::size_t n_classes, bool missing) {
 }
 
 void add(SparseMoments& store, const Row& row, const Fading& fading) {
-    store.add_row(row.cls, row.weight, row.time, fading, row.values.data(), row.columns.data(),
-                  row.values.size(), 0, 1);
+    const SparseRow<double, std::int64_t> values{row.values.data(), row.columns.data(),
+                                                 row.values.size(), 0};
+    store.add_row(row.cls, row.weight, row.time, fading, values, 1);
 }
 
 SparseMoments store_of(const std::vector<Row>& rows, const Config& config, const Fading& fading) {

@@ -18,7 +18,7 @@ from driftsieve._core import Bank as CoreBank
 from driftsieve._core import Clock
 from driftsieve.admission import admitted
 from driftsieve.bank_header import Header
-from driftsieve.batch import Batch, Missing, check_finite
+from driftsieve.batch import Batch, Missing
 from driftsieve.growth import Meter, of_merge
 from driftsieve.labels import Labels, check_text
 from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
@@ -201,7 +201,7 @@ class Bank:
     def update_batch(self, batch: Batch) -> Bank:
         """Take in a batch, such as ``as_batches`` gives."""
         if self.missing == "error" and batch.was_looked_at and not batch.has_no_nan:
-            self._look_at(batch)
+            batch = batch.looked_at(self.missing)
         with self._core:
             return self._take(batch)
 
@@ -214,19 +214,15 @@ class Bank:
         if not self._labels.are_first_numbers(n_classes):
             return False
         with self._core:
-            return self._learn(batch, batch.y.astype(np.uint32), n_classes, looked_at=True)
+            return self._learn(batch, batch.y.astype(np.uint32), n_classes)
 
-    def _learn(
-        self, batch: Batch, classes: NDArray[np.uint32], n_classes: int, *, looked_at: bool
-    ) -> bool:
-        """False if a value is not finite, where nobody has looked; then nothing has changed."""
+    def _learn(self, batch: Batch, classes: NDArray[np.uint32], n_classes: int) -> bool:
+        """False if the rows need a closer look, where nobody had one; then nothing has changed."""
         X, rows = batch.X, (classes, batch.sample_weight, batch.t, n_classes, self._threads)
+        looked_at = batch.was_looked_at
         if isinstance(X, np.ndarray):
             return self._core.update_dense(X, *rows, looked_at)
         return self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows, looked_at)
-
-    def _look_at(self, batch: Batch) -> None:
-        check_finite(batch.X, batch.feature_names, allow_nan=self.missing == "ignore")
 
     def _take(self, batch: Batch) -> Bank:
         if self.clock == "time":
@@ -236,16 +232,17 @@ class Bank:
             raise ValueError(f't is used with clock="time" only; this bank has {self.clock!r}.')
         self._check_width(batch)
         width = batch.n_features
-        admission = admitted(batch, self._labels, self._core, self._limits, self._meter)
-        looked_at = batch.was_looked_at
-        if not looked_at and admission.batch.X is not batch.X:
-            self._look_at(batch)  # all of it, also what is ignored
-            looked_at = True
-        batch, classes, labels, n_ignored = admission
+        if self._limits.ignores_new and not batch.was_looked_at:
+            batch = batch.looked_at(self.missing)  # all of it, also what is ignored
+        batch, classes, labels, n_ignored = admitted(
+            batch, self._labels, self._core, self._limits, self._meter
+        )
         names = self._names_with(batch)
-        if not self._learn(batch, classes, len(labels), looked_at=looked_at):
-            self._look_at(batch)  # says where
-            raise ValueError("X was changed by someone else while it was read.")
+        if not self._learn(batch, classes, len(labels)):
+            looked_at = batch.looked_at(self.missing)  # raises if a value is not finite
+            if looked_at.X is batch.X:
+                raise ValueError("X was changed by someone else while it was read.")
+            self._learn(looked_at, classes, len(labels))
         self._learn_labels(labels)
         self._ignored_rows += n_ignored
         self._ignored_features = max(self._ignored_features, width - self.n_features)

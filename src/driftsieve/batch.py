@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import narwhals.stable.v1 as nw
@@ -57,7 +57,7 @@ class Batch:
     t: NDArray[np.float64] | None
     feature_names: tuple[str, ...] | None
     has_no_nan: bool = False  # as far as was looked
-    was_looked_at: bool = True  # else nothing is known of the values of X
+    was_looked_at: bool = True  # else nothing is known of values and indices of X
 
     @property
     def n_rows(self) -> int:
@@ -77,6 +77,12 @@ class Batch:
             X, names = X[:, :n_features], None if names is None else names[:n_features]
         return Batch(X, y, weight, t, names, *looked)
 
+    def looked_at(self, missing: Missing) -> Batch:
+        """The same rows, checked whatever was known of them; the same ``X`` if that is in order."""
+        X = self.X if isinstance(self.X, np.ndarray) else _canonical(self.X)
+        check_finite(X, self.feature_names, allow_nan=missing == "ignore")
+        return replace(self, X=X, has_no_nan=missing == "error", was_looked_at=True)
+
     @classmethod
     def of(
         cls,
@@ -94,8 +100,9 @@ class Batch:
         ``X`` is an array, a scipy sparse matrix of any format (never modified), or a data frame
         of numeric and boolean columns (pandas, polars, pyarrow), whose names are carried along.
         Integral float labels become integers. Datetimes in ``t`` become seconds since 1970.
-        With ``look=False`` the values of the matrix are left to whoever takes the batch: a
-        ``Bank`` sees infinity and NaN while it sums up, for less than a pass of their own.
+        With ``look=False`` the values of the matrix, and whether the indices of a sparse one are
+        sorted, are left to whoever takes the batch: a ``Bank`` sees what is wrong while it sums
+        up, for less than a pass of its own.
         """
         if missing not in ("error", "ignore"):
             raise ValueError(f'missing must be "error" or "ignore", got {missing!r}.')
@@ -106,7 +113,7 @@ class Batch:
         if not is_array and nw.dependencies.is_into_dataframe(X):
             X, frame_names = _matrix_of_frame(X)
             feature_names = frame_names if feature_names is None else feature_names
-        matrix = _csr(X) if sparse.issparse(X) else _dense(X)
+        matrix = _csr(X, look) if sparse.issparse(X) else _dense(X)
         n_rows, n_features = matrix.shape
         names = None if feature_names is None else _names(feature_names, n_features)
         if look:
@@ -139,20 +146,32 @@ def _dense(X: Any) -> NDArray[Any]:
     return np.require(_as_float(matrix), requirements="A")
 
 
-def _csr(X: Any) -> sparse.csr_array:
+def _csr(X: Any, look: bool) -> sparse.csr_array:
     _check_numeric(X.dtype, "X")
     if X.ndim != 2:
         raise ValueError(f"Expected 2D sparse array, got {X.ndim}D instead.")
     csr = sparse.csr_array(X)
     csr.indices, csr.indptr = map(np.ascontiguousarray, (csr.indices, csr.indptr))
     kinds = csr.indices.dtype, csr.indptr.dtype
-    known = kinds in ((np.int32, np.int32), (np.int64, np.int64))
-    if not (known and are_canonical(csr.indices, csr.indptr, csr.shape[1])):
-        # Makes both of one kind. An index out of range would be read outside the array.
-        csr.check_format(full_check=True)
-        csr = csr.copy()  # the constructor shares the caller's arrays
-        csr.sum_duplicates()
+    if look or kinds not in ((np.int32, np.int32), (np.int64, np.int64)):
+        csr = _canonical(csr)
     csr.data = np.ascontiguousarray(_as_float(csr.data))
+    return csr
+
+
+def _canonical(csr: sparse.csr_array) -> sparse.csr_array:
+    """Indices of one kind, sorted, and duplicates summed; the same object where that is so."""
+    if csr.indices.dtype == csr.indptr.dtype and are_canonical(
+        csr.indices, csr.indptr, csr.shape[1]
+    ):
+        return csr
+    # Both are made of one kind. An index out of range would be read outside the array, and scipy
+    # looks for none where the last pointer is 0.
+    if (np.diff(csr.indptr) < 0).any():
+        raise ValueError("Sparse X: index pointer values must form a non-decreasing sequence.")
+    csr.check_format(full_check=True)
+    csr = csr.copy()  # the constructor shares the caller's arrays
+    csr.sum_duplicates()
     return csr
 
 

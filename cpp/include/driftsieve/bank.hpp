@@ -85,7 +85,8 @@ class Bank {
                     columns[count] = static_cast<std::int64_t>(j);
                     count += values[count] != 0.0;
                 }
-                add_row(sparse, info, i, values.data(), columns.data(), count, 0, n_threads);
+                const SparseRow<double, std::int64_t> row{values.data(), columns.data(), count, 0};
+                add_row(sparse, info, i, row, n_threads);
             }
         });
     }
@@ -104,6 +105,8 @@ class Bank {
         }
     }
 
+    // Throws NotCanonical, some rows taken in, if columns are not as they should be and nobody has
+    // looked before; not where the bank has quantiles or is dense.
     template <class T, class Index>
     void update(const CsrView<T, Index>& matrix, RowInfo info, std::size_t n_classes,
                 unsigned n_threads) {
@@ -116,12 +119,17 @@ class Bank {
             return;
         }
         with_sparse([&](auto& sparse) {
-            const auto end = static_cast<std::size_t>(matrix.indptr[matrix.n_rows]);
+            const auto end = matrix.is_canonical
+                                 ? static_cast<std::size_t>(matrix.indptr[matrix.n_rows])
+                                 : matrix.n_stored;
             for (std::size_t i = 0; i < matrix.n_rows; ++i) {
                 const auto first = static_cast<std::size_t>(matrix.indptr[i]);
                 const auto last = static_cast<std::size_t>(matrix.indptr[i + 1]);
-                add_row(sparse, info, i, matrix.data + first, matrix.indices + first, last - first,
-                        end - last, n_threads);
+                if (!matrix.is_canonical && (first > last || last > end || (i == 0 && first != 0)))
+                    throw NotCanonical();
+                const SparseRow<T, Index> row{matrix.data + first, matrix.indices + first,
+                                              last - first, end - last, matrix.is_canonical};
+                add_row(sparse, info, i, row, n_threads);
             }
         });
     }
@@ -375,12 +383,11 @@ class Bank {
         n_features_ = std::max(n_features_, n_features);
     }
 
-    template <class Store, class T, class Index>
-    void add_row(Store& sparse, const RowInfo& info, std::size_t i, const T* values,
-                 const Index* columns, std::size_t count, std::size_t more, unsigned n_threads) {
+    template <class Store, class Row>
+    void add_row(Store& sparse, const RowInfo& info, std::size_t i, const Row& row,
+                 unsigned n_threads) {
         sparse.add_row(info.classes[i], info.weights.empty() ? 1.0 : info.weights[i],
-                       info.times.empty() ? 0.0 : info.times[i], fading_, values, columns, count,
-                       more, n_threads);
+                       info.times.empty() ? 0.0 : info.times[i], fading_, row, n_threads);
     }
 
     // Sparse rows for a dense state: written out a few at a time.

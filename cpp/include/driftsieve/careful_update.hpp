@@ -14,12 +14,32 @@ MatrixView<T> values_of(const MatrixView<T>& matrix) {
 }
 template <class T, class Index>
 MatrixView<T> values_of(const CsrView<T, Index>& matrix) {
-    return {matrix.data, 0, 1, 1, static_cast<std::size_t>(matrix.indptr[matrix.n_rows])};
+    return {matrix.data, 0, 1, 1, matrix.n_stored};
 }
 
-// Whether update() throws NotFinite, and the bank is small enough to be copied in case it does.
+template <class T>
+bool is_sound(const MatrixView<T>& matrix, bool ignore_missing) {
+    return !find_bad_value(matrix, ignore_missing);
+}
+template <class T, class Index>
+bool is_sound(const CsrView<T, Index>& matrix, bool ignore_missing) {
+    return are_canonical(std::span(matrix.indices, matrix.n_stored),
+                         std::span(matrix.indptr, matrix.n_rows + 1), matrix.n_cols) &&
+           !find_bad_value(values_of(matrix), ignore_missing);
+}
+template <class T>
+MatrixView<T> looked_at(const MatrixView<T>& matrix) {
+    return matrix;
+}
+template <class T, class Index>
+CsrView<T, Index> looked_at(CsrView<T, Index> matrix) {
+    matrix.is_canonical = true;
+    return matrix;
+}
+
+// Whether update() throws BadRows, and the bank is small enough to be copied in case it does.
 template <class Rows>
-bool sees_what_is_not_finite(const Bank& bank, const Rows& rows) {
+bool sees_bad_rows(const Bank& bank, const Rows& rows) {
     constexpr std::size_t kFewRows = 256;  // less than it would take to find out
     constexpr std::size_t kSmall = 16;
     constexpr bool is_csr = requires { rows.indptr; };
@@ -29,29 +49,29 @@ bool sees_what_is_not_finite(const Bank& bank, const Rows& rows) {
            bank.nbytes() <= values.n_rows * values.n_cols * sizeof(*values.data) / kSmall;
 }
 
-// Takes in rows that nobody has looked at. If a value is infinite, or NaN and not allowed, it says
-// false and has changed nothing.
+// Takes in rows that nobody has looked at. If a value is infinite, or NaN and not allowed, or the
+// columns of sparse rows are not as a CsrView has them, it says false and has changed nothing.
 //
 // To look first costs as much as to read the rows. Dense rows that are only kept are looked at
 // while they are copied. Where the bank is small beside the rows it is copied instead: who sums
-// rows up or copies them sees on the way whether all values are finite (see DenseStore and
-// SparseMoments), and if not, the copy takes the place of the bank.
+// rows up or copies them sees on the way whether all is well (see DenseStore and SparseMoments),
+// and if not, the copy takes the place of the bank.
 template <class Rows>
-bool update_if_finite(Bank& bank, const Rows& rows, const RowInfo& info, std::size_t n_classes,
-                      unsigned n_threads) {
+bool update_if_sound(Bank& bank, const Rows& rows, const RowInfo& info, std::size_t n_classes,
+                     unsigned n_threads) {
     if constexpr (!requires { rows.indptr; })
         if (!bank.config().ignore_missing && bank.only_keeps(rows.n_rows, rows.n_cols))
             return bank.keep_if_finite(rows, info, n_classes);
-    if (!sees_what_is_not_finite(bank, rows)) {
-        if (find_bad_value(values_of(rows), bank.config().ignore_missing)) return false;
-        bank.update(rows, info, n_classes, n_threads);
+    if (!sees_bad_rows(bank, rows)) {
+        if (!is_sound(rows, bank.config().ignore_missing)) return false;
+        bank.update(looked_at(rows), info, n_classes, n_threads);
         return true;
     }
     Bank before = bank;
     try {
         bank.update(rows, info, n_classes, n_threads);
         return true;
-    } catch (const NotFinite&) {
+    } catch (const BadRows&) {
         bank = std::move(before);
         return false;
     } catch (...) {

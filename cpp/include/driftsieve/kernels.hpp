@@ -7,19 +7,20 @@
 
 namespace driftsieve {
 
-// The values of a sparse row and their columns, after which there are `more` columns of rows to
-// come.
+// The values of a sparse row and their columns, which rise, after which there are `more` columns of
+// rows to come.
 template <class T, class Index>
 struct SparseRow {
     const T* values;
     const Index* columns;
     std::size_t count;
     std::size_t more;
+    bool is_canonical = true;  // else nobody has seen yet whether columns rise and exist
 };
 // See Kernels::add_weight.
 template <class T, class Index>
 using AddWeight = std::size_t (*)(const SparseRow<T, Index>& row, double weight, double* weights,
-                                  std::size_t stride, std::uint32_t* found);
+                                  std::size_t stride, std::size_t n_columns, std::uint32_t* found);
 
 // The inner loops that wide registers speed up. They are compiled once per instruction set from one
 // source (cpp/src/*kernels.cpp) and picked when the library is first used;
@@ -158,8 +159,10 @@ struct Kernels {
                                  std::uint32_t* places);
     // Adds `weight` to weights[column * stride] for each value of a row that is not 0. Which of
     // them are not 1 either (NaN is neither) is written to `found`, in order, and their number is
-    // returned; there is room for kPast more.
+    // returned; there is room for kPast more. If the row is not known to be canonical and columns
+    // turn out not to rise from 0 or more to below n_columns, it is kRefused, the row half added.
     static constexpr std::size_t kPast = 8;
+    static constexpr std::size_t kRefused = static_cast<std::size_t>(-1);
     std::tuple<AddWeight<double, std::int32_t>, AddWeight<double, std::int64_t>,
                AddWeight<float, std::int32_t>, AddWeight<float, std::int64_t>>
         add_weight;

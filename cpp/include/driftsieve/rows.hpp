@@ -44,6 +44,10 @@ struct CsrView {
     const Index* indptr = nullptr;
     std::size_t n_rows = 0;
     std::size_t n_cols = 0;
+    // False where nobody has seen yet whether columns rise, and stay within the rows and the
+    // n_stored values there are.
+    bool is_canonical = true;
+    std::size_t n_stored = 0;
 };
 
 // What comes with the values of each row: class, sample weight and clock reading.

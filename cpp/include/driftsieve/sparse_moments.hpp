@@ -46,18 +46,15 @@ class SparseMoments {
     void grow(std::size_t n_features) { sums_.grow(n_features); }
     bool seen(std::size_t column) const { return sums_.seen(column); }
 
-    // One row: `count` values and their columns, which rise, after which there are `more` columns
-    // of rows to come. Throws NotFinite, the row half taken in, if a value is infinite, or missing
-    // where none may be.
+    // Throws BadRows, the row half taken in: see SparseSums.
     template <class T, class Index>
     void add_row(std::uint32_t cls, double sample_weight, double time, const Fading& fading,
-                 const T* values, const Index* columns, std::size_t count, std::size_t more,
-                 unsigned /*n_threads*/) {
+                 const SparseRow<T, Index>& row, unsigned /*n_threads*/) {
         advance(fading.epoch_of(time));
         const double weight = sample_weight * fading.weight(time, ledger_.epoch);
         admit_classes(cls + 1);
         ledger_.totals[cls].add(weight);
-        sums_.add_row(cls, weight, SparseRow<T, Index>{values, columns, count, more});
+        sums_.add_row(cls, weight, row);
     }
 
     // `other` (taken by value: it is used up) saw other rows; its column j is our target[j].

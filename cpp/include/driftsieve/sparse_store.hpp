@@ -38,13 +38,12 @@ class SparseStore {
     void grow(std::size_t n_features) { records_.grow(n_features); }
     bool seen(std::size_t column) const { return records_.seen(column); }
 
-    // One row: `count` values and their columns, which rise, after which there are `more` columns
-    // of rows to come. Runs without branches but for rare events, and asks for the records it will
-    // need next: a record is seldom in the nearest cache.
+    // One row, which is canonical. Runs without branches but for rare events, and asks for the
+    // records it will need next: a record is seldom in the nearest cache.
     template <class T, class Index>
     void add_row(std::uint32_t cls, double sample_weight, double time, const Fading& fading,
-                 const T* values, const Index* columns, std::size_t count, std::size_t more,
-                 unsigned n_threads) {
+                 const SparseRow<T, Index>& row, unsigned n_threads) {
+        const auto [values, columns, count, more, is_canonical] = row;
         advance(fading.epoch_of(time), n_threads);
         const double weight = sample_weight * fading.weight(time, ledger_.epoch);
         admit_classes(cls + 1);

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -101,17 +103,20 @@ class SparseSums {
         return slot_of(column);
     }
 
-    // One row; its columns rise. Throws NotFinite, the row half taken in, if a value is infinite,
-    // or missing where none may be.
+    // Throws BadRows, the row half taken in, if columns are not as they should be and nobody has
+    // looked before, or a value is infinite, or missing where none may be.
     template <class T, class Index>
     void add_row(std::uint32_t cls, double weight, const SparseRow<T, Index>& row) {
         if (row.count == 0) return;
-        if (static_cast<std::size_t>(row.columns[row.count - 1]) < n_direct_) {
-            for (std::size_t k = 0; n_current_ < epochs_.size() && k < row.count; ++k)
-                rebase(static_cast<std::size_t>(row.columns[k]));
+        if (n_current_ == epochs_.size() &&
+            static_cast<std::size_t>(row.columns[row.count - 1]) < n_direct_) {
             add_slots_of_row(cls, weight, row);
             return;
         }
+        const std::array<Index, 2> all{0, static_cast<Index>(row.count)};
+        if (!row.is_canonical && !rows_are_canonical(std::span(row.columns, row.count),
+                                                     std::span<const Index>(all), n_columns_))
+            throw NotCanonical();
         slots_.resize(row.count);
         for (std::size_t k = 0; k < row.count; ++k)
             slots_[k] =
@@ -224,7 +229,8 @@ class SparseSums {
     void add_slots_of_row(std::uint32_t cls, double weight, const SparseRow<T, Index>& row) {
         if (found_.size() < row.count + Kernels::kPast) found_.resize(row.count + Kernels::kPast);
         const std::size_t n_found = std::get<AddWeight<T, Index>>(kernels().add_weight)(
-            row, weight, weights_.data() + cls, room_, found_.data());
+            row, weight, weights_.data() + cls, room_, n_direct_, found_.data());
+        if (n_found == Kernels::kRefused) throw NotCanonical();
         // moments are seldom in the nearest cache: all are asked for before the first is needed
         places_.resize(n_found);
         for (std::size_t i = 0; i < n_found; ++i) {

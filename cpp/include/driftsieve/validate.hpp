@@ -35,12 +35,11 @@ std::optional<std::pair<std::size_t, std::size_t>> find_bad_value(const MatrixVi
     return std::nullopt;
 }
 
-// Whether these can be the columns of sparse rows as a CsrView has them: within each row they rise,
-// from 0 on or later, and stay below n_cols.
+// Whether these can be the columns of sparse rows as a CsrView has them, of some rows one after the
+// other: within each row they rise, from 0 on or later, and stay below n_cols.
 template <class Index>
-bool are_canonical(std::span<const Index> indices, std::span<const Index> indptr,
-                   std::size_t n_cols) {
-    if (indptr.empty() || indptr[0] != 0) return false;
+bool rows_are_canonical(std::span<const Index> indices, std::span<const Index> indptr,
+                        std::size_t n_cols) {
     for (std::size_t i = 0; i + 1 < indptr.size(); ++i) {
         if (indptr[i] > indptr[i + 1]) return false;
         const auto begin = static_cast<std::size_t>(indptr[i]);
@@ -56,8 +55,22 @@ bool are_canonical(std::span<const Index> indices, std::span<const Index> indptr
     return true;
 }
 
-struct NotFinite : std::invalid_argument {
-    NotFinite() : std::invalid_argument("a value is infinite or missing") {}
+// The same for all rows there are.
+template <class Index>
+bool are_canonical(std::span<const Index> indices, std::span<const Index> indptr,
+                   std::size_t n_cols) {
+    return !indptr.empty() && indptr[0] == 0 && rows_are_canonical(indices, indptr, n_cols);
+}
+
+// What rows may turn out to be that nobody has looked at.
+struct BadRows : std::invalid_argument {
+    using std::invalid_argument::invalid_argument;
+};
+struct NotFinite : BadRows {
+    NotFinite() : BadRows("a value is infinite or missing") {}
+};
+struct NotCanonical : BadRows {
+    NotCanonical() : BadRows("columns do not rise, or do not exist") {}
 };
 
 template <class T>
