@@ -201,6 +201,12 @@ HOT std::size_t hot_sparse(const SparseRows& rows) {
     return bank.nbytes();
 }
 
+HOT std::size_t hot_moments(const SparseRows& rows) {
+    Bank bank(Config{0.01, true, false, false}, Clock::sample, 1000.0);
+    bank.update(rows.matrix(), RowInfo{rows.classes, {}, {}}, 2, 1);
+    return bank.nbytes();
+}
+
 HOT std::size_t hot_svmlight(const std::string& text) {
     SvmlightParser parser(false, std::size_t{1} << 26);
     parser.feed(text);
@@ -240,10 +246,13 @@ int main(int argc, char** argv) {
         result = hot_bins(open);
     } else if (which == "sparse") {
         result = static_cast<double>(hot_sparse(SparseRows()));
+    } else if (which == "moments") {
+        result = static_cast<double>(hot_moments(SparseRows()));
     } else if (which == "svmlight") {
         result = static_cast<double>(hot_svmlight(svmlight_text()));
     } else {
-        std::fprintf(stderr, "usage: %s strip|count|walk|bins|sparse|svmlight|compiler\n", argv[0]);
+        std::fprintf(stderr, "usage: %s strip|count|walk|bins|sparse|moments|svmlight|compiler\n",
+                     argv[0]);
         return 2;
     }
     std::printf("%s %s %g\n", kernels().name, which.c_str(), result);

@@ -11,7 +11,7 @@
 namespace driftsieve::DRIFTSIEVE_ISA {
 namespace {
 
-constexpr std::size_t kAhead = 32;   // values, whose sums are asked for meanwhile
+constexpr std::size_t kAhead = 24;   // values, whose sums are asked for meanwhile
 constexpr std::size_t kLanes = 8;    // values that are looked at together
 constexpr std::size_t kInput = 256;  // values ahead that memory is asked for
 
