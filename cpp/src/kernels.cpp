@@ -80,7 +80,7 @@ void row_power_sums(const double* first_column, std::ptrdiff_t row_stride,
     std::size_t k = 0;
     for (; k + kRows <= n; k += kRows) {
         // rows are far apart: the machine does not see where the next ones lie
-        for (std::size_t r = k + kRows; r < k + 2 * kRows && r < n; ++r)
+        for (std::size_t r = k + 2 * kRows; r < k + 3 * kRows && r < n; ++r)
             for (std::size_t j = 0; j < width; j += kCacheLine)
                 __builtin_prefetch(row(r) + j, 0, 2);
         const double *a = row(k), *b = row(k + 1), *c = row(k + 2), *d = row(k + 3);

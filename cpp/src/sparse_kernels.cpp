@@ -11,11 +11,12 @@
 namespace driftsieve::DRIFTSIEVE_ISA {
 namespace {
 
-constexpr std::size_t kAhead = 24;   // values, whose sums are asked for meanwhile
+constexpr std::size_t kAhead = 24;  // values, whose sums are asked for meanwhile
+
+#ifdef __AVX512F__
 constexpr std::size_t kLanes = 8;    // values that are looked at together
 constexpr std::size_t kInput = 256;  // values ahead that memory is asked for
 
-#ifdef __AVX512F__
 // Bit i: whether value i is 0, and whether it is not 1.
 struct Looks {
     unsigned is_0;
@@ -76,8 +77,8 @@ std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* we
 #ifdef __AVX512F__
     __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     for (; k + kLanes <= count && k + kLanes <= ahead; k += kLanes) {
-        __builtin_prefetch(values + k + kInput);
-        __builtin_prefetch(columns + k + kInput);
+        __builtin_prefetch(values + k + kInput, 0, 0);  // needed once, so sums stay near
+        __builtin_prefetch(columns + k + kInput, 0, 0);
         if (!row.is_canonical && !(rise(columns + k) && is_next(k, k + kLanes - 1)))
             return Kernels::kRefused;
         const Looks looks = look(values + k);

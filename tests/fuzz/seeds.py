@@ -45,6 +45,9 @@ def banks() -> Iterator[tuple[str, ds.Bank]]:
     nan = few.copy()
     nan.data[::3] = np.nan
     yield "sparse_missing", split.merge(ds.Bank(0.4, missing="ignore").update(nan, y))
+    yield "sparse_moments", ds.Bank(quantiles=False).update(few, y)
+    faded = ds.Bank(quantiles=False, missing="ignore", half_life=0.05)
+    yield "sparse_moments_faded", faded.update(few, y).update(nan, y)
 
 
 def histories() -> Iterator[tuple[str, ScoreHistory]]:
