@@ -256,12 +256,12 @@ void weigh_cells(const std::uint32_t* finest, const double* weights, std::size_t
                  const Kernels::Cuts& cuts, const Kernels::Ahead& ahead,
                  std::uint16_t* __restrict index, double* __restrict cells) {
     cells_of(finest, n, cuts, index);
-    const double* next = ahead.numbers;
-    const double* const end = ahead.numbers + ahead.n;
+    std::size_t next = 0;
     for_each_cell(
         index, n, [=](std::size_t i, std::uint16_t m) { cells[m] += weights[i]; },
         [&] {
-            if (next < end) __builtin_prefetch(next, 1, 2);  // into the second cache
+            if (next >= ahead.n) return;
+            __builtin_prefetch(ahead.numbers + next, 1, 2);  // into the second cache
             next += 64 / sizeof(double);                     // a cache line
         });
 }
