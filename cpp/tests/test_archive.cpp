@@ -130,7 +130,7 @@ TEST_CASE("bytes after the end are refused") {
     }
 }
 
-TEST_CASE("a changed byte is refused or makes another bank that can be written") {
+TEST_CASE("a changed byte is refused or makes another bank that can be cut and written") {
     Source source(3);
     for (Bank& bank : banks()) {
         const Bytes bytes = encode(bank);
@@ -140,6 +140,8 @@ TEST_CASE("a changed byte is refused or makes another bank that can be written")
             if (refusal(changed) != "") continue;
             Bank other = decode(changed);
             CHECK(refusal(encode(other)) == "");
+            Bank part = other.cut(0, other.n_features() / 2);
+            CHECK(refusal(encode(part)) == "");
         }
     }
 }

@@ -213,6 +213,7 @@ class SparseStore {
             if (rest == 0) continue;
             require(rest <= rests_.size() && !taken[rest - 1]);
             taken[rest - 1] = true;
+            for (const LoggedValue& item : rests_[rest - 1].pending) require(item.slot == slot);
         }
         for (const SparseFeature& rest : rests_) {
             require(rest.epoch <= ledger_.epoch && rest.epoch > -(std::int64_t{1} << 54));
