@@ -17,34 +17,35 @@ constexpr std::size_t kAhead = 24;  // values, whose sums are asked for meanwhil
 constexpr std::size_t kLanes = 8;    // values that are looked at together
 constexpr std::size_t kInput = 256;  // values ahead that memory is asked for
 
-// Bit i: whether value i is 0, and whether it is not 1.
-struct Looks {
-    unsigned is_0;
-    unsigned not_1;
-};
-Looks look(const double* values) {
-    const __m512d x = _mm512_loadu_pd(values);
-    return {_mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_EQ_OQ),
-            _mm512_cmp_pd_mask(x, _mm512_set1_pd(1.0), _CMP_NEQ_UQ)};
+// gcc 12 widens a mask of 8 bits wrongly where it spills it, but not one of 16.
+unsigned joined(__mmask8 high, __mmask8 low) {
+    return _mm512_kunpackb(high, low);
 }
-Looks look(const float* values) {
+
+// Bit i: whether value i is not 1. Bit 8 + i: whether it is 0.
+unsigned look(const double* values) {
+    const __m512d x = _mm512_loadu_pd(values);
+    return joined(_mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_EQ_OQ),
+                  _mm512_cmp_pd_mask(x, _mm512_set1_pd(1.0), _CMP_NEQ_UQ));
+}
+unsigned look(const float* values) {
     const __m256 x = _mm256_loadu_ps(values);
-    return {_mm256_cmp_ps_mask(x, _mm256_setzero_ps(), _CMP_EQ_OQ),
-            _mm256_cmp_ps_mask(x, _mm256_set1_ps(1.0F), _CMP_NEQ_UQ)};
+    return joined(_mm256_cmp_ps_mask(x, _mm256_setzero_ps(), _CMP_EQ_OQ),
+                  _mm256_cmp_ps_mask(x, _mm256_set1_ps(1.0F), _CMP_NEQ_UQ));
 }
 
 // Whether columns rise, but for the first of them, which has none before it.
 bool rise(const std::int32_t* columns) {
     const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(columns));
     const __m256i before = _mm256_permutexvar_epi32(_mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6), x);
-    return _mm256_cmple_epi32_mask(x, before) == 1;
+    return joined(0, _mm256_cmple_epi32_mask(x, before)) == 1;
 }
 bool rise(const std::int64_t* columns) {
     const __m512i x = _mm512_loadu_si512(columns);
     // without a mask, which is of no use here, gcc 12 warns of itself
     const __m512i before =
         _mm512_maskz_permutexvar_epi64(0xff, _mm512_setr_epi64(0, 0, 1, 2, 3, 4, 5, 6), x);
-    return _mm512_cmple_epi64_mask(x, before) == 1;
+    return joined(0, _mm512_cmple_epi64_mask(x, before)) == 1;
 }
 #endif
 
@@ -81,18 +82,17 @@ std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* we
         __builtin_prefetch(columns + k + kInput, 0, 0);
         if (!row.is_canonical && !(rise(columns + k) && is_next(k, k + kLanes - 1)))
             return Kernels::kRefused;
-        const Looks looks = look(values + k);
-        if (looks.is_0 != 0) [[unlikely]] {
+        const unsigned looks = look(values + k);
+        if (looks >> kLanes != 0) [[unlikely]] {
             for (std::size_t i = 0; i < kLanes; ++i) add_one(k + i);
         } else {
             for (std::size_t i = 0; i < kLanes; ++i) {
                 __builtin_prefetch(sum_at(k + i + kAhead));
                 *sum_at(k + i) += weight;
             }
-            _mm256_storeu_si256(
-                reinterpret_cast<__m256i*>(found + n_found),
-                _mm256_maskz_compress_epi32(static_cast<__mmask8>(looks.not_1), places));
-            n_found += static_cast<std::size_t>(__builtin_popcount(looks.not_1));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(found + n_found),
+                                _mm256_maskz_compress_epi32(static_cast<__mmask8>(looks), places));
+            n_found += static_cast<std::size_t>(__builtin_popcount(looks));
         }
         places = _mm256_add_epi32(places, _mm256_set1_epi32(kLanes));
     }
