@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "driftsieve/dense_store.hpp"
+#include "driftsieve/row_shapes.hpp"
 #include "driftsieve/snapshot_writer.hpp"
 #include "driftsieve/sparse_moments.hpp"
 #include "driftsieve/sparse_store.hpp"
@@ -75,19 +76,10 @@ class Bank {
             dense->update(matrix, info, n_classes_, fading_, n_threads);
             return;
         }
-        std::vector<double> values(matrix.n_cols);
-        std::vector<std::int64_t> columns(matrix.n_cols);
         with_sparse([&](auto& sparse) {
-            for (std::size_t i = 0; i < matrix.n_rows; ++i) {
-                std::size_t count = 0;
-                for (std::size_t j = 0; j < matrix.n_cols; ++j) {
-                    values[count] = static_cast<double>(matrix.at(i, j));
-                    columns[count] = static_cast<std::int64_t>(j);
-                    count += values[count] != 0.0;
-                }
-                const SparseRow<double, std::int64_t> row{values.data(), columns.data(), count, 0};
+            for_each_sparse_row(matrix, [&](std::size_t i, const auto& row) {
                 add_row(sparse, info, i, row, n_threads);
-            }
+            });
         });
     }
 
@@ -115,7 +107,9 @@ class Bank {
         if (std::holds_alternative<std::monostate>(store_)) make_sparse(matrix.n_cols);
         widen_to(matrix.n_cols);
         if (auto* dense = std::get_if<DenseStore>(&store_)) {
-            update_densified(*dense, matrix, info, n_threads);
+            for_each_dense_part(matrix, n_features_, [&](std::size_t i, const auto& part) {
+                dense->update(part, info.part(i, part.n_rows), n_classes_, fading_, n_threads);
+            });
             return;
         }
         with_sparse([&](auto& sparse) {
@@ -388,26 +382,6 @@ class Bank {
                  unsigned n_threads) {
         sparse.add_row(info.classes[i], info.weights.empty() ? 1.0 : info.weights[i],
                        info.times.empty() ? 0.0 : info.times[i], fading_, row, n_threads);
-    }
-
-    // Sparse rows for a dense state: written out a few at a time.
-    template <class T, class Index>
-    void update_densified(DenseStore& dense, const CsrView<T, Index>& matrix, const RowInfo& info,
-                          unsigned n_threads) {
-        constexpr std::size_t kRows = 256;
-        const std::size_t width = n_features_;
-        std::vector<double> rows;
-        for (std::size_t i = 0; i < matrix.n_rows; i += kRows) {
-            const std::size_t count = std::min(kRows, matrix.n_rows - i);
-            rows.assign(count * width, 0.0);
-            for (std::size_t r = 0; r < count; ++r)
-                for (Index k = matrix.indptr[i + r]; k < matrix.indptr[i + r + 1]; ++k)
-                    rows[r * width + static_cast<std::size_t>(matrix.indices[k])] =
-                        static_cast<double>(matrix.data[k]);
-            dense.update(MatrixView<double>{rows.data(), static_cast<std::ptrdiff_t>(width), 1,
-                                            count, width},
-                         info.part(i, count), n_classes_, fading_, n_threads);
-        }
     }
 
     Ledger current_ledger() const {
