@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 
+#include "driftsieve/large_room.hpp"
 #include "driftsieve/rows.hpp"
 
 namespace nb = nanobind;
@@ -47,16 +48,35 @@ inline RowInfo row_info(const Vector<std::uint32_t>& classes,
     return {view(classes), view(weights), view(times)};
 }
 
-inline Doubles new_array(std::initializer_list<std::size_t> shape) {
+inline std::size_t size_of(std::initializer_list<std::size_t> shape) {
     std::size_t size = 1;
     for (const std::size_t n : shape) {
         if (n != 0 && size > std::numeric_limits<std::ptrdiff_t>::max() / sizeof(double) / n)
             throw std::bad_alloc();
         size *= n;
     }
-    auto* data = new double[size == 0 ? 1 : size];
-    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-    return Doubles(data, shape.size(), shape.begin(), owner);
+    return size;
 }
+
+// Arrays that come and go together. Their room is given back with the last of them, and the next
+// ones find it there.
+class NewArrays {
+  public:
+    // So many values in all.
+    explicit NewArrays(std::size_t size)
+        : room_(new KeptRoom<double>(size_of({size + 1}))),
+          owner_(room_, [](void* p) noexcept { delete static_cast<KeptRoom<double>*>(p); }) {}
+
+    Doubles make(std::initializer_list<std::size_t> shape) {
+        double* data = room_->data() + used_;
+        used_ += size_of(shape);
+        return Doubles(data, shape.size(), shape.begin(), owner_);
+    }
+
+  private:
+    KeptRoom<double>* room_;
+    nb::capsule owner_;
+    std::size_t used_ = 0;
+};
 
 }  // namespace driftsieve::bind

@@ -96,9 +96,12 @@ FrozenArrays freeze(SharedBank& shared, std::size_t begin, std::size_t n_feature
     out.class_place = view(class_place);
     out.n_bins = n_bins;
     out.n_features = n_features;
-    const auto make = [](bool wanted, double*& data, std::initializer_list<std::size_t> shape) {
+    const std::size_t of_class = (config.ignore_missing ? 1 : 0) + (config.moments ? 3 : 0);
+    NewArrays room(size_of({n_features, of_class, n_classes}) +
+                   (config.quantiles ? size_of({n_features, n_bins, n_classes + 1}) : 0));
+    const auto make = [&](bool wanted, double*& data, std::initializer_list<std::size_t> shape) {
         if (!wanted) return MaybeArray{};
-        MaybeArray array = new_array(shape);
+        MaybeArray array = room.make(shape);
         data = array->data();
         return array;
     };

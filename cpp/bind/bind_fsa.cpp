@@ -34,7 +34,7 @@ struct FsaRows {
         return std::visit(
             [&](const auto& X) {
                 require_fit(row_weight.size() == X.n_rows);
-                const Doubles result = new_array({X.n_cols, 2});
+                const Doubles result = NewArrays(size_of({X.n_cols, 2})).make({X.n_cols, 2});
                 std::fill_n(result.data(), result.size(), 0.0);
                 const std::span<fsa::Size> by_feature{reinterpret_cast<fsa::Size*>(result.data()),
                                                       X.n_cols};

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "driftsieve/large_room.hpp"
 #include "driftsieve/spare_room.hpp"
 
 using namespace driftsieve;
@@ -46,13 +47,28 @@ TEST_CASE("rooms that were given back are got again by who asks for as much") {
 }
 
 TEST_CASE("a room that was outgrown is not kept") {
-    void* small = SpareRoom::get(4);
+    void* small = GrowingRoom::get(4);
     const std::size_t kept = SpareRoom::kept_pages();
-    void* large = SpareRoom::get(5);
-    SpareRoom::give_back(small, 4);
+    void* large = GrowingRoom::get(5);
+    GrowingRoom::give_back(small, 4);
     CHECK(SpareRoom::kept_pages() == kept);
-    SpareRoom::give_back(large, 5);
+    GrowingRoom::give_back(large, 5);
     CHECK(SpareRoom::kept_pages() == kept + 5);
+}
+
+TEST_CASE("what has its size from the start is kept, and costs no room of rows") {
+    void* rows = GrowingRoom::get(6);
+    GrowingRoom::give_back(rows, 6);
+    const std::size_t kept = SpareRoom::kept_pages();
+    const auto address = [](std::size_t n_pages) {
+        return KeptRoom<char>(n_pages * kLargePage).data();
+    };
+    const char* first = address(2);
+    const char* second = address(3);
+    CHECK(address(2) == first);
+    CHECK(address(3) == second);
+    CHECK(SpareRoom::kept_pages() == kept);
+    CHECK(SpareSmallRoom::kept_pages() >= 5);
 }
 
 TEST_CASE("no more than so many rooms are kept, of so many pages, and the oldest go first") {

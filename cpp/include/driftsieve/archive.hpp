@@ -67,9 +67,9 @@ class Archive {
         self().length(items, sizeof(T));
         self().raw(items.data(), items.size() * sizeof(T));
     }
-    template <class T>
+    template <class T, class Allocator>
         requires(!Plain<T>)
-    void field(std::vector<T>& items) {
+    void field(std::vector<T, Allocator>& items) {
         self().length(items, fewest_bytes<T>);
         for (T& item : items) field(item);
     }

@@ -403,7 +403,7 @@ class Bank {
     void make_dense(unsigned n_threads) {
         if (!is_sparse()) return;
         const Ledger now = current_ledger();
-        std::vector<FeatureState> features(n_features_);
+        DenseStore::Features features(n_features_);
         const auto take = [&](const Column& column, FeatureState& feature) {
             for (std::uint32_t c = 0; c < n_classes_; ++c) {
                 if (now.totals[c].rows == 0) continue;

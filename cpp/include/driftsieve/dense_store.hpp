@@ -27,6 +27,8 @@ namespace driftsieve {
 // holds whole blocks has them read where they lie.
 class DenseStore {
   public:
+    using Features = KeptRoom<FeatureState>;
+
     DenseStore() = default;
     DenseStore(const Config& config, std::size_t n_features)
         : config_(config), features_(n_features) {}
@@ -219,7 +221,7 @@ class DenseStore {
     }
 
     // Used when a sparse store turns dense.
-    void adopt(std::vector<FeatureState> features, Ledger ledger) {
+    void adopt(Features features, Ledger ledger) {
         features_ = std::move(features);
         ledger_ = std::move(ledger);
     }
@@ -231,7 +233,7 @@ class DenseStore {
 
     Config config_;
     Ledger ledger_;  // finished blocks only
-    std::vector<FeatureState> features_;
+    Features features_;
     OpenRows open_;
 
     static std::int64_t latest_epoch(const RowInfo& info, const Fading& fading) {
