@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kStrip = Kernels::kStrip;
 constexpr std::size_t kPivots = Kernels::kPivots;
+constexpr std::size_t kLine = 8;  // doubles in a cache line
 
 // As many columns as a register holds; of keys, it may hold more than one row.
 #if defined(__AVX512F__)
@@ -29,6 +30,11 @@ constexpr std::size_t kParts = kStrip / kDoubleLanes;
 constexpr std::size_t kKeyRows = kKeyLanes / kStrip;
 using Doubles = double __attribute__((vector_size(8 * kDoubleLanes)));
 using Keys = std::int8_t __attribute__((vector_size(kKeyLanes)));
+#ifdef __AVX512F__
+using WordOfKeys = std::int8_t __attribute__((vector_size(64)));
+#else
+using WordOfKeys = Keys;
+#endif
 using RowOfKeys = std::int8_t __attribute__((vector_size(kStrip)));
 using KeyCounts = std::uint8_t __attribute__((vector_size(kKeyLanes)));
 using RowOfCounts = std::uint8_t __attribute__((vector_size(kStrip)));
@@ -38,9 +44,38 @@ void load(Vector& x, const T* from) {
     std::memcpy(&x, from, sizeof x);
 }
 
+// a > b ? a : b and a < b ? a : b, in one step each where the compiler takes two.
+Doubles larger(const Doubles& a, const Doubles& b) {
+#if defined(__AVX512F__)
+    return _mm512_maskz_max_pd(0xff, a, b);
+#elif defined(__AVX2__)
+    return _mm256_max_pd(a, b);
+#elif defined(__SSE2__)
+    return _mm_max_pd(a, b);
+#else
+    return a > b ? a : b;
+#endif
+}
+Doubles smaller(const Doubles& a, const Doubles& b) {
+#if defined(__AVX512F__)
+    return _mm512_maskz_min_pd(0xff, a, b);
+#elif defined(__AVX2__)
+    return _mm256_min_pd(a, b);
+#elif defined(__SSE2__)
+    return _mm_min_pd(a, b);
+#else
+    return a < b ? a : b;
+#endif
+}
+
 // Numbers that fit, without their fractions, as keys.
 void store_keys(const Doubles* numbers, std::int8_t* keys) {
-#if defined(__SSE2__) && !defined(__AVX512F__)
+#if defined(__AVX512F__)
+    const __m512i whole = _mm512_maskz_inserti64x4(
+        0xff, _mm512_castsi256_si512(_mm512_maskz_cvttpd_epi32(0xff, numbers[0])),
+        _mm512_maskz_cvttpd_epi32(0xff, numbers[1]), 1);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(keys), _mm512_maskz_cvtepi32_epi8(0xffff, whole));
+#elif defined(__SSE2__)
     __m128i quarter[4];
     for (std::size_t i = 0; i < 4; ++i) {
 #ifdef __AVX2__
@@ -120,38 +155,24 @@ struct Edges {
     }
 };
 
-// Asks for the second halves of rows, one by one: they come while something else is being done.
-class Fetch {
-  public:
-    explicit Fetch(const Kernels::Rows& rows) : rows_(rows) {}
-    void next() {
-        if (next_ == rows_.n) return;
-        const double* row =
-            rows_.first_column + static_cast<std::ptrdiff_t>(rows_.order[next_++]) * rows_.stride;
-        __builtin_prefetch(row + kStrip / 2, 0, 2);
-    }
-
-  private:
-    const Kernels::Rows rows_;
-    std::size_t next_ = 0;
-};
-
 // Adds to counts[e * kStrip + j] how often is_counted(key, edge e) in column j of up to 255
 // registers.
 template <class Vector, class Counts, class IsCounted>
 void count_registers(const std::int8_t* keys, std::size_t n, const std::int8_t* edge_keys,
-                     const IsCounted& is_counted, Fetch& fetch, std::int16_t* __restrict counts) {
+                     const IsCounted& is_counted, std::int16_t* __restrict counts) {
+    constexpr std::size_t kAtOnce = 4;
     const Edges<Vector> edges(edge_keys);
     Counts count[kPivots] = {};
-    for (std::size_t i = 0; i < n;) {
-        fetch.next();
-        for (const std::size_t end = i + 4 < n ? i + 4 : n; i < end; ++i) {
-            Vector key;
-            load(key, keys + i * sizeof key);
-            for (std::size_t e = 0; e < kPivots; ++e)
-                count[e] -= reinterpret_cast<Counts>(is_counted(key, edges.of[e]));  // true is -1
-        }
-    }
+    const auto add = [&](std::size_t i) {
+        Vector key;
+        load(key, keys + i * sizeof key);
+        for (std::size_t e = 0; e < kPivots; ++e)
+            count[e] -= reinterpret_cast<Counts>(is_counted(key, edges.of[e]));  // true is -1
+    };
+    std::size_t i = 0;
+    for (; i + kAtOnce <= n; i += kAtOnce)
+        for (std::size_t k = 0; k < kAtOnce; ++k) add(i + k);
+    for (; i < n; ++i) add(i);
     std::uint8_t lanes[sizeof count];
     std::memcpy(lanes, count, sizeof lanes);
     for (std::size_t e = 0; e < kPivots; ++e)
@@ -163,16 +184,15 @@ void count_registers(const std::int8_t* keys, std::size_t n, const std::int8_t* 
 
 template <class IsCounted>
 void count_keys(const std::int8_t* keys, std::size_t n, const std::int8_t* edges,
-                const IsCounted& is_counted, Fetch fetch, std::int16_t* counts) {
+                const IsCounted& is_counted, std::int16_t* counts) {
     std::memset(counts, 0, kPivots * kStrip * sizeof *counts);
     std::size_t left = n / kKeyRows;
     for (std::size_t count; left > 0; left -= count, keys += count * sizeof(Keys)) {
         count = left < 255 ? left : 255;
-        count_registers<Keys, KeyCounts>(keys, count, edges, is_counted, fetch, counts);
+        count_registers<Keys, KeyCounts>(keys, count, edges, is_counted, counts);
     }
     if (n % kKeyRows != 0)
-        count_registers<RowOfKeys, RowOfCounts>(keys, n % kKeyRows, edges, is_counted, fetch,
-                                                counts);
+        count_registers<RowOfKeys, RowOfCounts>(keys, n % kKeyRows, edges, is_counted, counts);
 }
 
 // A bit for each lane of so many registers, no more than 64 bits in all: whether the key there is
@@ -188,6 +208,20 @@ std::uint64_t find_keys(const std::int8_t* keys, std::size_t n, const Edges<Vect
         bits |= std::uint64_t{bits_of(found)} << (i * sizeof key);
     }
     return bits;
+}
+
+// The same for 64 keys.
+std::uint64_t find_word(const std::int8_t* keys, const Edges<WordOfKeys>& wanted) {
+#ifdef __AVX512F__
+    WordOfKeys key;
+    load(key, keys);
+    std::uint64_t bits = 0;
+    for (std::size_t e = 0; e < kPivots; ++e)
+        bits |= _mm512_cmpeq_epi8_mask((__m512i)key, (__m512i)wanted.of[e]);
+    return bits;
+#else
+    return find_keys(keys, 64 / sizeof(WordOfKeys), wanted);
+#endif
 }
 
 // Numbers of the bits that are set, from `first` on, in a list that has room for four more.
@@ -219,8 +253,8 @@ void read_rows(const Kernels::Rows& rows, const double* shifts, const Kernels::K
     const std::uint32_t* order = rows.order;
     for (std::size_t k = 0, n = rows.n; k < n; ++k) {
         const double* row = first + static_cast<std::ptrdiff_t>(order[k]) * stride;
-        // half of the next columns; see EdgeFinder for the rest
-        __builtin_prefetch(row + kStrip, 0, 2);
+        // the next columns: what is done before they are needed takes long enough
+        for (std::size_t j = kStrip; j < 2 * kStrip; j += kLine) __builtin_prefetch(row + j, 0, 2);
         Doubles key[kParts];
         for (std::size_t i = 0; i < kParts; ++i) {
             Doubles x;
@@ -230,8 +264,7 @@ void read_rows(const Kernels::Rows& rows, const double* shifts, const Kernels::K
             squares[i] += delta * delta;
             const Doubles from = x - centre[i];
             key[i] = from * (from < 0.0 ? below[i] : above[i]);
-            key[i] = key[i] > -top ? key[i] : -top;  // NaN is not
-            key[i] = key[i] < top ? key[i] : top;
+            key[i] = smaller(larger(key[i], -top), top);  // NaN is not larger
         }
         store_keys(key, keys + k * kStrip);
     }
@@ -240,7 +273,7 @@ void read_rows(const Kernels::Rows& rows, const double* shifts, const Kernels::K
 }
 
 void halve_cells(const std::int8_t* keys, std::size_t n, const std::int16_t* ranks, int width,
-                 const Kernels::Rows& ahead, Kernels::KeyCells& cells) {
+                 Kernels::KeyCells& cells) {
     constexpr std::size_t kCells = kPivots * kStrip;
     std::int8_t pivots[kCells];
     std::int16_t counts[kCells];
@@ -248,7 +281,7 @@ void halve_cells(const std::int8_t* keys, std::size_t n, const std::int16_t* ran
         pivots[at] = static_cast<std::int8_t>(cells.key[at] + width);
     count_keys(
         keys, n, pivots, [](const auto& key, const auto& pivot) { return is_above(pivot, key); },
-        Fetch(ahead), counts);
+        counts);
     for (std::size_t at = 0; at < kCells; ++at) {
         const bool upper = counts[at] < ranks[at];  // the row is in the upper half
         const auto lower_size = static_cast<std::int16_t>(counts[at] - cells.below[at]);
@@ -263,18 +296,18 @@ void count_keys_above(const std::int8_t* keys, std::size_t n, const std::int8_t*
                       std::int16_t* counts) {
     count_keys(
         keys, n, edges, [](const auto& key, const auto& edge) { return is_above(key, edge); },
-        Fetch({}), counts);
+        counts);
 }
 
 std::size_t find_in_cells(const std::int8_t* keys, std::size_t n, const std::int8_t* wanted,
                           std::uint32_t* places) {
     constexpr std::size_t kWord = 64;  // keys
-    const Edges<Keys> cells(wanted);
+    const Edges<WordOfKeys> cells(wanted);
     std::size_t n_places = 0;
     std::size_t i = 0;
     for (; i + kWord <= n * kStrip; i += kWord)
-        n_places += list_bits(find_keys(keys + i, kWord / sizeof(Keys), cells),
-                              static_cast<std::uint32_t>(i), places + n_places);
+        n_places +=
+            list_bits(find_word(keys + i, cells), static_cast<std::uint32_t>(i), places + n_places);
     const std::uint64_t rest = find_keys(keys + i, n - i / kStrip, Edges<RowOfKeys>(wanted));
     return n_places + list_bits(rest, static_cast<std::uint32_t>(i), places + n_places);
 }
@@ -286,8 +319,8 @@ void sort_slots(double* slots) {
         for (std::size_t i = 0; i < Kernels::kSlots; ++i) load(slot[i], slots + i * kStride + at);
         const auto order = [&](std::size_t i, std::size_t k) {
             const Doubles a = slot[i], b = slot[k];
-            slot[i] = a < b ? a : b;
-            slot[k] = a < b ? b : a;
+            slot[i] = smaller(a, b);
+            slot[k] = larger(b, a);
         };
         // Batcher's network: after it all lists of eight are in order, whatever they were before.
         order(0, 1), order(2, 3), order(4, 5), order(6, 7);

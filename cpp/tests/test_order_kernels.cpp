@@ -95,8 +95,6 @@ TEST_CASE("read_rows") {
 TEST_CASE("halve_cells") {
     on_every_path([](const Kernels& path) {
         Source source(13);
-        const std::vector<double> elsewhere(3 * kStrip);
-        const std::vector<std::uint32_t> order = {2, 0};
         for (const std::size_t n : many_lengths()) {
             if (n == 0) continue;
             Unaligned<std::int8_t> keys = any_keys(source, n);
@@ -107,9 +105,7 @@ TEST_CASE("halve_cells") {
             for (std::size_t at = 0; at < kCells; ++at)
                 ranks[at] = static_cast<std::int16_t>(1 + source.below(n));
             for (int width = 128; width > 0; width /= 2) {
-                path.halve_cells(keys.data(), n, ranks.data(), width,
-                                 {elsewhere.data(), kStrip, order.data(), nullptr, order.size()},
-                                 cells);
+                path.halve_cells(keys.data(), n, ranks.data(), width, cells);
                 bool right = true;
                 for (std::size_t at = 0; at < kCells; ++at) {
                     int below = 0, size = 0;

@@ -45,22 +45,22 @@ class EdgeFinder {
     // have NaN, are left out.
     void find(std::size_t first, std::size_t n_bins, const std::array<bool, kWidth>& whole,
               double* edges, std::int16_t* above) {
-        for (std::size_t at = 0; at < kCells; ++at)
-            ranks_[at] = static_cast<std::int16_t>(
-                edge_rank(std::min(first + at / kWidth, n_bins - 2), size(), n_bins));
-        narrow();
-        for (std::size_t c = 0; c < block_->n_classes(); ++c)
-            kernels().count_keys_above(keys_.data() + block_->begin[c] * kWidth,
-                                       block_->begin[c + 1] - block_->begin[c], cells_.key,
-                                       above + c * kCells);
-        for (std::size_t j = 0; j < kWidth; ++j) {
-            std::size_t n_members = 0;
-            for (std::size_t at = j; at < kCells; at += kWidth) {
-                if (!whole[j]) cells_.size[at] = 0;
-                n_members += static_cast<std::size_t>(cells_.size[at]);
-            }
-            if (n_members > size() / kCrowd) look_at_crowd(j, edges, above);
+        for (std::size_t e = 0; e < kAtOnce; ++e) {
+            const std::size_t rank = edge_rank(std::min(first + e, n_bins - 2), size(), n_bins);
+            std::fill_n(ranks_.begin() + e * kWidth, kWidth, static_cast<std::int16_t>(rank));
         }
+        narrow();
+        count_above(above);
+        std::array<std::int32_t, kWidth> n_members{};
+        for (std::size_t e = 0; e < kAtOnce; ++e)
+            for (std::size_t j = 0; j < kWidth; ++j) {
+                std::int16_t& count = cells_.size[e * kWidth + j];
+                count = whole[j] ? count : std::int16_t{0};
+                n_members[j] += count;
+            }
+        for (std::size_t j = 0; j < kWidth; ++j)
+            if (static_cast<std::size_t>(n_members[j]) > size() / kCrowd)
+                look_at_crowd(j, edges, above);
         gather();
         for (std::size_t at = 0; at < kCells; ++at)
             if (cells_.size[at] > 0) edges[at] = value_of(at);
@@ -142,19 +142,59 @@ class EdgeFinder {
         return range > 1e-300 && std::isfinite(range) ? Kernels::kTopKey / range : 0.0;
     }
 
-    // Finds the keys that the ranks have, and how many rows have them. There is little to wait for
-    // meanwhile, so the next columns are asked for, a part of the rows each time.
+    // Finds the keys that the ranks have, and how many rows have them.
     void narrow() {
-        constexpr std::size_t kBits = 8;
-        std::fill_n(cells_.key, kCells, std::numeric_limits<std::int8_t>::min());
-        std::fill_n(cells_.below, kCells, std::int16_t{0});
-        std::fill_n(cells_.size, kCells, static_cast<std::int16_t>(size()));
-        for (std::size_t i = 0; i < kBits; ++i) {
-            const std::size_t begin = i * size() / kBits;
-            const Kernels::Rows ahead{rows_.data + kWidth, rows_.row_stride,
-                                      block_->order.data() + begin, nullptr,
-                                      (i + 1) * size() / kBits - begin};
-            kernels().halve_cells(keys_.data(), size(), ranks_.data(), 128 >> i, ahead, cells_);
+        quarter();
+        for (int width = 32; width > 0; width /= 2)
+            kernels().halve_cells(keys_.data(), size(), ranks_.data(), width, cells_);
+    }
+
+    // The first two bits of all edges are found at once: by how many keys lie in each quarter.
+    void quarter() {
+        constexpr int kQuarter = 64, kLowest = -128;
+        static_assert(kAtOnce == 4);
+        const int n = static_cast<int>(size());
+        std::array<std::int8_t, kCells> edges;  // none is above the last
+        std::array<std::int16_t, kCells> above;
+        for (std::size_t at = 0; at < kCells; ++at)
+            edges[at] = static_cast<std::int8_t>(kLowest - 1 +
+                                                 kQuarter * (1 + static_cast<int>(at / kWidth)));
+        kernels().count_keys_above(keys_.data(), size(), edges.data(), above.data());
+        for (std::size_t e = 0; e < kAtOnce; ++e)
+            for (std::size_t j = 0; j < kWidth; ++j) {
+                const std::size_t at = e * kWidth + j;
+                std::int16_t key = kLowest, below = 0;
+                auto end = static_cast<std::int16_t>(n - above[j]);
+                for (std::size_t q = 1; q < 4; ++q) {
+                    const bool higher = end < ranks_[at];
+                    const auto next = static_cast<std::int16_t>(n - above[q * kWidth + j]);
+                    key = static_cast<std::int16_t>(key + (higher ? kQuarter : 0));
+                    below = higher ? end : below;
+                    end = higher ? next : end;
+                }
+                cells_.key[at] = static_cast<std::int8_t>(key);
+                cells_.below[at] = below;
+                cells_.size[at] = static_cast<std::int16_t>(end - below);
+            }
+    }
+
+    // How many rows of each class have keys above those of the edges: the largest class has what
+    // the others leave of all.
+    void count_above(std::int16_t* above) const {
+        const auto size_of = [&](std::size_t c) { return block_->begin[c + 1] - block_->begin[c]; };
+        std::size_t largest = 0;
+        for (std::size_t c = 1; c < block_->n_classes(); ++c)
+            if (size_of(c) > size_of(largest)) largest = c;
+        std::int16_t* const rest = above + largest * kCells;
+        for (std::size_t at = 0; at < kCells; ++at)
+            rest[at] = static_cast<std::int16_t>(static_cast<int>(size()) - cells_.below[at] -
+                                                 cells_.size[at]);
+        for (std::size_t c = 0; c < block_->n_classes(); ++c) {
+            if (c == largest) continue;
+            kernels().count_keys_above(keys_.data() + block_->begin[c] * kWidth, size_of(c),
+                                       cells_.key, above + c * kCells);
+            for (std::size_t at = 0; at < kCells; ++at)
+                rest[at] = static_cast<std::int16_t>(rest[at] - above[c * kCells + at]);
         }
     }
 

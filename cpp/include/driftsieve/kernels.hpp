@@ -135,7 +135,7 @@ struct Kernels {
         double above[kStrip];
     };
     // Sums rows up less shifts[j], and finds their keys. Weights are not looked at. Meanwhile
-    // memory is asked for the first half of the next kStrip columns.
+    // memory is asked for the next kStrip columns.
     void (*read_rows)(const Rows& rows, const double* shifts, const KeyRule& rule, StripSums& sums,
                       std::int8_t* keys);
     // Of each column, kPivots cells of keys: those from key[e * kStrip + j] on. `below` rows have
@@ -146,10 +146,9 @@ struct Kernels {
         std::int16_t below[kPivots * kStrip];
         std::int16_t size[kPivots * kStrip];
     };
-    // Leaves that half of each cell, `width` keys, in which the row of a rank is. Meanwhile memory
-    // is asked for rows that will be read later.
+    // Leaves that half of each cell, `width` keys, in which the row of a rank is.
     void (*halve_cells)(const std::int8_t* keys, std::size_t n, const std::int16_t* ranks,
-                        int width, const Rows& ahead, KeyCells& cells);
+                        int width, KeyCells& cells);
     // How many keys of column j are larger than edges[e * kStrip + j], for kPivots edges.
     void (*count_keys_above)(const std::int8_t* keys, std::size_t n, const std::int8_t* edges,
                              std::int16_t* counts);
