@@ -143,6 +143,7 @@ const Kernels kernels = {
     find_in_cells,
     {add_weight<double, std::int32_t>, add_weight<double, std::int64_t>,
      add_weight<float, std::int32_t>, add_weight<float, std::int64_t>},
+    add_values,
     sort_slots,
 };
 

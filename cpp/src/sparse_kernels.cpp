@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#ifdef __AVX512F__
+#ifdef __AVX2__
 #include <immintrin.h>
 #endif
 
@@ -22,16 +22,27 @@ unsigned joined(__mmask8 high, __mmask8 low) {
     return _mm512_kunpackb(high, low);
 }
 
-// Bit i: whether value i is not 1. Bit 8 + i: whether it is 0.
-unsigned look(const double* values) {
-    const __m512d x = _mm512_loadu_pd(values);
-    return joined(_mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_EQ_OQ),
-                  _mm512_cmp_pd_mask(x, _mm512_set1_pd(1.0), _CMP_NEQ_UQ));
+// A mask of no use, but without it gcc 12 warns of itself.
+constexpr __mmask8 kAll = 0xff;
+
+__m512d load(const double* values) {
+    return _mm512_loadu_pd(values);
 }
-unsigned look(const float* values) {
-    const __m256 x = _mm256_loadu_ps(values);
-    return joined(_mm256_cmp_ps_mask(x, _mm256_setzero_ps(), _CMP_EQ_OQ),
-                  _mm256_cmp_ps_mask(x, _mm256_set1_ps(1.0F), _CMP_NEQ_UQ));
+__m512d load(const float* values) {
+    return _mm512_maskz_cvtps_pd(kAll, _mm256_loadu_ps(values));
+}
+// As the lower halves of 64 bits they are what they were: none is below 0 or too large.
+__m256i load(const std::int32_t* columns) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(columns));
+}
+__m256i load(const std::int64_t* columns) {
+    return _mm512_maskz_cvtepi64_epi32(kAll, _mm512_loadu_si512(columns));
+}
+
+// Bit i: whether value i is not 1. Bit 8 + i: whether it is 0.
+unsigned look(__m512d values) {
+    return joined(_mm512_cmp_pd_mask(values, _mm512_setzero_pd(), _CMP_EQ_OQ),
+                  _mm512_cmp_pd_mask(values, _mm512_set1_pd(1.0), _CMP_NEQ_UQ));
 }
 
 // Whether columns rise, but for the first of them, which has none before it.
@@ -42,9 +53,8 @@ bool rise(const std::int32_t* columns) {
 }
 bool rise(const std::int64_t* columns) {
     const __m512i x = _mm512_loadu_si512(columns);
-    // without a mask, which is of no use here, gcc 12 warns of itself
     const __m512i before =
-        _mm512_maskz_permutexvar_epi64(0xff, _mm512_setr_epi64(0, 0, 1, 2, 3, 4, 5, 6), x);
+        _mm512_maskz_permutexvar_epi64(kAll, _mm512_setr_epi64(0, 0, 1, 2, 3, 4, 5, 6), x);
     return joined(0, _mm512_cmple_epi64_mask(x, before)) == 1;
 }
 #endif
@@ -53,12 +63,15 @@ bool rise(const std::int64_t* columns) {
 
 template <class T, class Index>
 std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* weights,
-                       std::size_t stride, std::size_t n_columns, std::uint32_t* found) {
+                       std::size_t stride, std::size_t n_columns, const SparseValues& found) {
     const T* const values = row.values;
     const Index* const columns = row.columns;
     const std::size_t count = row.count;
+    const int shift = __builtin_ctzll(stride);  // faster than to multiply
+    double* const found_values = found.values;
+    std::uint32_t* const found_columns = found.columns;
     const auto sum_at = [&](std::size_t k) {
-        return weights + static_cast<std::size_t>(columns[k]) * stride;
+        return weights + (static_cast<std::size_t>(columns[k]) << shift);
     };
     // One column or more, from k to last, of which the last is the largest if they rise.
     const auto is_next = [&](std::size_t k, std::size_t last) {
@@ -69,20 +82,21 @@ std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* we
     const auto add_one = [&](std::size_t k) {
         if (values[k] == T{0}) return;
         *sum_at(k) += weight;
-        found[n_found] = static_cast<std::uint32_t>(k);
+        found_values[n_found] = static_cast<double>(values[k]);
+        found_columns[n_found] = static_cast<std::uint32_t>(columns[k]);
         n_found += values[k] != T{1} ? 1 : 0;  // no branch, which would be foretold wrongly
     };
     const std::size_t after = count + row.more;
     const std::size_t ahead = after < kAhead ? 0 : after - kAhead;
     std::size_t k = 0;
 #ifdef __AVX512F__
-    __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     for (; k + kLanes <= count && k + kLanes <= ahead; k += kLanes) {
         __builtin_prefetch(values + k + kInput, 0, 0);  // needed once, so sums stay near
         __builtin_prefetch(columns + k + kInput, 0, 0);
         if (!row.is_canonical && !(rise(columns + k) && is_next(k, k + kLanes - 1)))
             return Kernels::kRefused;
-        const unsigned looks = look(values + k);
+        const __m512d x = load(values + k);
+        const unsigned looks = look(x);
         if (looks >> kLanes != 0) [[unlikely]] {
             for (std::size_t i = 0; i < kLanes; ++i) add_one(k + i);
         } else {
@@ -90,11 +104,12 @@ std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* we
                 __builtin_prefetch(sum_at(k + i + kAhead));
                 *sum_at(k + i) += weight;
             }
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(found + n_found),
-                                _mm256_maskz_compress_epi32(static_cast<__mmask8>(looks), places));
+            const auto others = static_cast<__mmask8>(looks);
+            _mm512_storeu_pd(found_values + n_found, _mm512_maskz_compress_pd(others, x));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(found_columns + n_found),
+                                _mm256_maskz_compress_epi32(others, load(columns + k)));
             n_found += static_cast<std::size_t>(__builtin_popcount(looks));
         }
-        places = _mm256_add_epi32(places, _mm256_set1_epi32(kLanes));
     }
 #endif
     for (; k < count; ++k) {
@@ -107,10 +122,106 @@ std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* we
 
 #define DRIFTSIEVE_ADD_WEIGHT(T, Index)                                                       \
     template std::size_t add_weight(const SparseRow<T, Index>&, double, double*, std::size_t, \
-                                    std::size_t, std::uint32_t*);
+                                    std::size_t, const SparseValues&);
 DRIFTSIEVE_ADD_WEIGHT(double, std::int32_t)
 DRIFTSIEVE_ADD_WEIGHT(double, std::int64_t)
 DRIFTSIEVE_ADD_WEIGHT(float, std::int32_t)
 DRIFTSIEVE_ADD_WEIGHT(float, std::int64_t)
+
+namespace {
+
+#ifdef __AVX2__
+// Rows of four numbers become columns.
+void transpose(__m256d& a, __m256d& b, __m256d& c, __m256d& d) {
+    const __m256d ab_even = _mm256_unpacklo_pd(a, b);
+    const __m256d ab_odd = _mm256_unpackhi_pd(a, b);
+    const __m256d cd_even = _mm256_unpacklo_pd(c, d);
+    const __m256d cd_odd = _mm256_unpackhi_pd(c, d);
+    a = _mm256_permute2f128_pd(ab_even, cd_even, 0x20);
+    b = _mm256_permute2f128_pd(ab_odd, cd_odd, 0x20);
+    c = _mm256_permute2f128_pd(ab_even, cd_even, 0x31);
+    d = _mm256_permute2f128_pd(ab_odd, cd_odd, 0x31);
+}
+
+__m256d choose(__m256d mask, __m256d yes, __m256d no) {
+    return _mm256_blendv_pd(no, yes, mask);
+}
+
+// add_value(), below, for four values.
+void add_four(double* const* moments, __m256d value, __m256d by) {
+    __m256d weight = _mm256_loadu_pd(moments[0]);
+    __m256d mean = _mm256_loadu_pd(moments[1]);
+    __m256d rest = _mm256_loadu_pd(moments[2]);
+    __m256d m2 = _mm256_loadu_pd(moments[3]);
+    transpose(weight, mean, rest, m2);
+    const __m256d zero = _mm256_setzero_pd();
+    const __m256d total = weight + by;
+    const __m256d share = by / total;
+    const __m256d delta = (value - mean) - rest;
+    const __m256d is_heavier = _mm256_cmp_pd(by, weight, _CMP_GT_OQ);
+    const __m256d step = choose(is_heavier, -delta * (weight / total), delta * share);
+    const __m256d spread = delta * delta * (weight * share);
+    mean = choose(is_heavier, value, mean);
+    const __m256d moved = mean + step;
+    const __m256d part = moved - mean;
+    const __m256d lost = (mean - (moved - part)) + (step - part);
+    const __m256d is_finite = _mm256_cmp_pd(lost - lost, zero, _CMP_EQ_OQ);
+    rest = choose(is_heavier, zero, rest) + _mm256_and_pd(is_finite, lost);
+    m2 = m2 + _mm256_and_pd(_mm256_cmp_pd(weight, zero, _CMP_NEQ_UQ), spread);
+    weight = total;
+    mean = moved;
+    transpose(weight, mean, rest, m2);
+    _mm256_storeu_pd(moments[0], weight);
+    _mm256_storeu_pd(moments[1], mean);
+    _mm256_storeu_pd(moments[2], rest);
+    _mm256_storeu_pd(moments[3], m2);
+}
+#else
+// What Moments::merge() does, without its branches: which way they go cannot be foretold while a
+// feature has few values.
+void add_value(double* moments, double value, double by) {
+    const double weight = moments[0];
+    const double total = weight + by;
+    const double share = by / total;
+    const double delta = (value - moments[1]) - moments[2];
+    const bool is_heavier = by > weight;
+    const double step = is_heavier ? -delta * (weight / total) : delta * share;
+    const double spread = delta * delta * (weight * share);
+    const double mean = is_heavier ? value : moments[1];
+    const double moved = mean + step;
+    const double part = moved - mean;
+    const double lost = (mean - (moved - part)) + (step - part);
+    moments[0] = total;
+    moments[1] = moved;
+    moments[2] = (is_heavier ? 0.0 : moments[2]) + (lost - lost == 0.0 ? lost : 0.0);
+    moments[3] += weight == 0.0 ? 0.0 : spread;  // which is no number where delta is very large
+}
+#endif
+
+}  // namespace
+
+bool add_values(const double* values, const std::uint32_t* places, std::size_t n, double weight,
+                double* moments) {
+    const auto at = [&](std::size_t i) { return moments + std::size_t{places[i]} * 4; };
+    // 0 * value is 0 unless value is infinite or NaN
+#ifdef __AVX2__
+    const __m256d by = _mm256_set1_pd(weight);
+    __m256d all = _mm256_setzero_pd();
+    for (std::size_t k = 0; k < n; k += Kernels::kFill) {
+        double* const four[] = {at(k), at(k + 1), at(k + 2), at(k + 3)};
+        const __m256d x = _mm256_loadu_pd(values + k);
+        all = all + x * _mm256_setzero_pd();
+        if (weight != 0.0) add_four(four, x, by);
+    }
+    return _mm256_movemask_pd(_mm256_cmp_pd(all, all, _CMP_UNORD_Q)) == 0;
+#else
+    double all = 0.0;
+    for (std::size_t k = 0; k < n; ++k) {
+        all += 0.0 * values[k];
+        if (weight != 0.0) add_value(at(k), values[k], weight);
+    }
+    return all == 0.0;
+#endif
+}
 
 }  // namespace driftsieve::DRIFTSIEVE_ISA

@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "driftsieve/kernels.hpp"
+#include "driftsieve/moments.hpp"
 #include "paths.hpp"
 #include "rows.hpp"
 
 using driftsieve::AddWeight;
 using driftsieve::Kernels;
+using driftsieve::Moments;
 using driftsieve::SparseRow;
 using tests::lengths;
 using tests::on_every_path;
@@ -44,20 +46,26 @@ void check(const Kernels& path, std::size_t n, std::size_t stride, Source& sourc
     std::vector<double> expected = sums;
     for (std::size_t i = 0; i < n_rows; ++i) {
         const double weight = source.uniform();
-        std::vector<std::uint32_t> others;
+        std::vector<double> other_values;
+        std::vector<std::uint32_t> other_columns;
         for (std::size_t k = 0; k < n; ++k) {
             const T value = values[i * n + k];
             if (value == T{0}) continue;
             expected[static_cast<std::size_t>(columns[i * n + k]) * stride] += weight;
-            if (value != T{1}) others.push_back(static_cast<std::uint32_t>(k));
+            if (value == T{1}) continue;
+            other_values.push_back(static_cast<double>(value));
+            other_columns.push_back(static_cast<std::uint32_t>(columns[i * n + k]));
         }
-        std::vector<std::uint32_t> found(n + Kernels::kPast, 99);
+        std::vector<double> found_values(n + Kernels::kPast, 99.0);
+        std::vector<std::uint32_t> found_columns(n + Kernels::kPast, 99);
         const SparseRow<T, Index> row{values.data() + i * n, columns.data() + i * n, n,
                                       (n_rows - 1 - i) * n};
         const std::size_t n_found = std::get<AddWeight<T, Index>>(path.add_weight)(
-            row, weight, sums.data(), stride, width, found.data());
-        found.resize(n_found);
-        CHECK(found == others);
+            row, weight, sums.data(), stride, width, {found_values.data(), found_columns.data()});
+        found_values.resize(n_found);
+        found_columns.resize(n_found);
+        CHECK(same(found_values, other_values));
+        CHECK(found_columns == other_columns);
         CHECK(same(sums, expected));
     }
 }
@@ -72,11 +80,13 @@ TEST_CASE("add_weight refuses columns that do not rise or do not exist") {
             using Index = decltype(index);
             const auto refused = [&](const std::vector<Index>& columns, std::size_t count) {
                 std::vector<double> sums(width * 2);
-                std::vector<std::uint32_t> found(count + Kernels::kPast);
+                std::vector<double> found_values(count + Kernels::kPast);
+                std::vector<std::uint32_t> found_columns(count + Kernels::kPast);
                 const SparseRow<double, Index> row{values.data(), columns.data(), count,
                                                    columns.size() - count, false};
                 return std::get<AddWeight<double, Index>>(path.add_weight)(
-                           row, 1.0, sums.data(), 2, width, found.data()) == Kernels::kRefused;
+                           row, 1.0, sums.data(), 2, width,
+                           {found_values.data(), found_columns.data()}) == Kernels::kRefused;
             };
             for (const std::size_t n : {1UL, 7UL, 8UL, 9UL, 23UL, 100UL, 190UL})
                 for (const std::size_t more : {0UL, 100UL}) {
@@ -114,5 +124,53 @@ TEST_CASE("add_weight adds for what is not 0, and finds what is not 1 either") {
                 check<float, std::int32_t>(path, n, stride, source);
                 check<float, std::int64_t>(path, n, stride, source);
             }
+    });
+}
+
+TEST_CASE("add_values does what merging one value after the other does") {
+    on_every_path([&](const Kernels& path) {
+        Source source(32);
+        for (const std::size_t n : lengths()) {
+            const std::size_t n_places = n + 1;  // the first is nobody's
+            std::vector<Moments> moments(n_places);
+            std::vector<Moments> expected(n_places);
+            // Few values and many, the new one lighter and heavier than those before, or nothing.
+            for (const double weight : {0.0, 1.0, 1.0, 0.25, 8.0, 0.0, 1e-300, 3.0, 1e300}) {
+                std::vector<double> values(n + Kernels::kFill, 1.0);
+                std::vector<std::uint32_t> places(n + Kernels::kFill, 0);
+                for (std::size_t i = 0; i < n; ++i) {
+                    values[i] = tests::any_value(source, false);
+                    if (values[i] == 0.0) values[i] = 1.0;
+                    places[i] = static_cast<std::uint32_t>(n - i);
+                    expected[n - i].merge({weight, values[i], 0.0, 0.0});
+                }
+                CHECK(path.add_values(values.data(), places.data(), n, weight,
+                                      &moments.data()->weight));
+                for (std::size_t i = 1; i <= n; ++i) {
+                    const auto numbers = [](const Moments& m) {
+                        return std::vector{m.weight, m.mean, m.mean_rest, m.m2};
+                    };
+                    CHECK(same(numbers(moments[i]), numbers(expected[i])));
+                }
+            }
+        }
+    });
+}
+
+TEST_CASE("add_values sees what is not finite") {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    on_every_path([&](const Kernels& path) {
+        for (const double weight : {0.0, 1.0})
+            for (const double bad : {inf, -inf, std::numeric_limits<double>::quiet_NaN()})
+                for (std::size_t n = 1; n < 10; ++n)
+                    for (std::size_t k = 0; k < n; ++k) {
+                        std::vector<Moments> moments(n + 1);
+                        std::vector<double> values(n + Kernels::kFill, 2.0);
+                        std::vector<std::uint32_t> places(n + Kernels::kFill, 0);
+                        for (std::uint32_t i = 0; i < n; ++i) places[i] = i + 1;
+                        values[k] = bad;
+                        CHECK_FALSE(path.add_values(values.data(), places.data(), n, weight,
+                                                    &moments.data()->weight));
+                    }
     });
 }

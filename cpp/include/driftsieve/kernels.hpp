@@ -17,10 +17,16 @@ struct SparseRow {
     std::size_t more;
     bool is_canonical = true;  // else nobody has seen yet whether columns rise and exist
 };
+// Some of its values, which may be those of float.
+struct SparseValues {
+    double* values;
+    std::uint32_t* columns;
+};
 // See Kernels::add_weight.
 template <class T, class Index>
 using AddWeight = std::size_t (*)(const SparseRow<T, Index>& row, double weight, double* weights,
-                                  std::size_t stride, std::size_t n_columns, std::uint32_t* found);
+                                  std::size_t stride, std::size_t n_columns,
+                                  const SparseValues& found);
 
 // The inner loops that wide registers speed up. They are compiled once per instruction set from one
 // source (cpp/src/*kernels.cpp) and picked when the library is first used;
@@ -156,15 +162,22 @@ struct Kernels {
     // ones of this column. There is room for one place for each key and four more.
     std::size_t (*find_in_cells)(const std::int8_t* keys, std::size_t n, const std::int8_t* wanted,
                                  std::uint32_t* places);
-    // Adds `weight` to weights[column * stride] for each value of a row that is not 0. Which of
-    // them are not 1 either (NaN is neither) is written to `found`, in order, and their number is
-    // returned; there is room for kPast more. If the row is not known to be canonical and columns
-    // turn out not to rise from 0 or more to below n_columns, it is kRefused, the row half added.
+    // Adds `weight` to weights[column * stride] for each value of a row that is not 0; stride is a
+    // power of two. Those of them that are not 1 either (NaN is neither) are written to `found`, in
+    // order, and their number is returned; there is room for kPast more. If the row is not known to
+    // be canonical and columns turn out not to rise from 0 or more to below n_columns, it is
+    // kRefused, the row half added.
     static constexpr std::size_t kPast = 8;
     static constexpr std::size_t kRefused = static_cast<std::size_t>(-1);
     std::tuple<AddWeight<double, std::int32_t>, AddWeight<double, std::int64_t>,
                AddWeight<float, std::int32_t>, AddWeight<float, std::int64_t>>
         add_weight;
+    // Takes values[i], which is not 0 and weighs `weight`, into the moments at places[i], 4 numbers
+    // each, as Moments::merge() would. No two places are the same, but there may be up to kFill - 1
+    // more places and values, which are taken in too or not. Whether all values are finite.
+    static constexpr std::size_t kFill = 4;
+    bool (*add_values)(const double* values, const std::uint32_t* places, std::size_t n,
+                       double weight, double* moments);
     // Sorts lists of kSlots values, kPivots * kStrip of them side by side.
     static constexpr std::size_t kSlots = 8;
     void (*sort_slots)(double* slots);

@@ -38,20 +38,6 @@ struct Moments {
         weight = total;
     }
 
-    // One more value: what merge() makes of it, but for rounding.
-    void add(double value, double by) {
-        if (by >= weight) {
-            merge({by, value, 0.0, 0.0});
-            return;
-        }
-        const double total = weight + by;
-        const double share = by / total;
-        const double delta = (value - mean) - mean_rest;
-        move_mean(delta * share);
-        m2 += delta * delta * (weight * share);
-        weight = total;
-    }
-
     void scale(double factor) {
         weight *= factor;
         m2 *= factor;

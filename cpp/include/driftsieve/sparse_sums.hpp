@@ -83,6 +83,7 @@ class SparseSums {
         widen(weights_, before);
         widen(others_, before);
         widen(missing_, before);
+        if (before == 0) others_.resize(room_);
         lay_out(most_direct);
     }
 
@@ -170,15 +171,16 @@ class SparseSums {
     std::vector<std::uint32_t> slots_of_late_;  // of the columns after those; plus 1; 0: none yet
     LargeRoom<double> weights_;                 // by slot and class
     std::vector<bool> was_seen_;                // by slot
-    std::vector<std::uint32_t> others_of_;      // by slot: place plus 1; 0: none
-    std::vector<Moments> others_;               // by place and class
+    std::vector<std::uint32_t> others_of_;      // by slot: place; 0: none
+    std::vector<Moments> others_;               // by place and class; place 0 is nobody's
     std::vector<Missing> missing_;              // likewise; empty where none may be missing
     // By kStretch slots: the epoch of their sums; and how many stand at the present one.
     std::vector<std::int64_t> epochs_;
     std::size_t n_current_ = 0;
-    Room<std::int64_t> slots_;   // of a row
-    Room<std::uint32_t> found_;  // where it has values other than 0 and 1
-    Room<std::size_t> places_;   // of their moments
+    Room<std::int64_t> slots_;         // of a row
+    Room<double> found_values_;        // of a row: those other than 0 and 1
+    Room<std::uint32_t> found_slots_;  // of these
+    Room<std::uint32_t> places_;       // of their moments
 
     std::size_t n_slots() const { return others_of_.size(); }
     bool has_weight(std::size_t slot) const {
@@ -214,12 +216,12 @@ class SparseSums {
     }
 
     // Where the other values of a slot have their moments, class 0 first.
-    std::size_t others_at(std::size_t slot) const { return (others_of_[slot] - 1) * room_; }
+    std::size_t others_at(std::size_t slot) const { return others_of_[slot] * room_; }
     std::size_t give_others(std::size_t slot) {
         if (!has_others(slot)) [[unlikely]] {
+            others_of_[slot] = static_cast<std::uint32_t>(others_.size() / room_);
             others_.resize(others_.size() + room_);
             if (ignore_missing_) missing_.resize(others_.size());
-            others_of_[slot] = static_cast<std::uint32_t>(others_.size() / room_);
         }
         return others_at(slot);
     }
@@ -227,31 +229,42 @@ class SparseSums {
     // Its columns are slots.
     template <class T, class Index>
     void add_slots_of_row(std::uint32_t cls, double weight, const SparseRow<T, Index>& row) {
-        if (found_.size() < row.count + Kernels::kPast) found_.resize(row.count + Kernels::kPast);
+        if (places_.size() < row.count + Kernels::kPast) {
+            found_values_.resize(row.count + Kernels::kPast);
+            found_slots_.resize(found_values_.size());
+            places_.resize(found_values_.size());
+        }
         const std::size_t n_found = std::get<AddWeight<T, Index>>(kernels().add_weight)(
-            row, weight, weights_.data() + cls, room_, n_direct_, found_.data());
+            row, weight, weights_.data() + cls, room_, n_direct_,
+            {found_values_.data(), found_slots_.data()});
         if (n_found == Kernels::kRefused) throw NotCanonical();
         // moments are seldom in the nearest cache: all are asked for before the first is needed
-        places_.resize(n_found);
         for (std::size_t i = 0; i < n_found; ++i) {
-            places_[i] = give_others(static_cast<std::size_t>(row.columns[found_[i]])) + cls;
+            places_[i] = static_cast<std::uint32_t>(give_others(found_slots_[i]) + cls);
             __builtin_prefetch(&others_[places_[i]]);
         }
-        double all = 0.0;  // 0 * value is 0 unless value is infinite or NaN
-        for (std::size_t i = 0; i < n_found; ++i) {
-            const auto value = static_cast<double>(row.values[found_[i]]);
-            if (ignore_missing_ && note_missing(places_[i], std::isnan(value), weight)) continue;
-            all += 0.0 * value;
-            others_[places_[i]].add(value, weight);
-        }
-        if (all != 0.0) throw NotFinite();
+        const std::size_t n_values = ignore_missing_ ? note_missing(n_found, weight) : n_found;
+        std::fill_n(places_.begin() + n_values, Kernels::kFill, 0);
+        std::fill_n(found_values_.begin() + n_values, Kernels::kFill, 1.0);
+        if (!kernels().add_values(found_values_.data(), places_.data(), n_values, weight,
+                                  &others_.data()->weight))
+            throw NotFinite();
     }
 
-    // Counts a value that may be missing; whether it is.
-    bool note_missing(std::size_t place, bool is_missing, double weight) {
-        missing_[place].not_1 += weight;
-        if (is_missing) missing_[place].weight += weight;
-        return is_missing;
+    // Counts the values found, and leaves those that are not missing; how many these are.
+    std::size_t note_missing(std::size_t n_found, double weight) {
+        std::size_t n_values = 0;
+        for (std::size_t i = 0; i < n_found; ++i) {
+            Missing& missing = missing_[places_[i]];
+            missing.not_1 += weight;
+            found_values_[n_values] = found_values_[i];
+            places_[n_values] = places_[i];
+            if (std::isnan(found_values_[i]))
+                missing.weight += weight;
+            else
+                ++n_values;
+        }
+        return n_values;
     }
 
     // Brings a slot and its neighbours to the present epoch.
