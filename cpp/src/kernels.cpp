@@ -4,6 +4,8 @@
 
 #include "driftsieve/kernels.hpp"
 
+#include <cstring>
+
 #include "cell_kernels.hpp"
 #include "copy_kernels.hpp"
 #include "order_kernels.hpp"
@@ -68,47 +70,74 @@ std::size_t count_above(const double* values, std::size_t n, double edge) {
     return count;
 }
 
-void row_power_sums(const double* first_column, std::ptrdiff_t row_stride,
-                    const std::uint32_t* order, const double* weights, std::size_t n,
-                    std::size_t width, const double* shift, double* __restrict sum,
-                    double* __restrict squares) {
-    constexpr std::size_t kRows = 4;  // at a time: the sums are touched once for all of them
-    constexpr std::size_t kCacheLine = 8;
-    const auto row = [&](std::size_t k) {
-        return first_column + static_cast<std::ptrdiff_t>(order[k]) * row_stride;
-    };
-    std::size_t k = 0;
-    for (; k + kRows <= n; k += kRows) {
-        // rows are far apart: the machine does not see where the next ones lie
-        for (std::size_t r = k + 2 * kRows; r < k + 3 * kRows && r < n; ++r)
-            for (std::size_t j = 0; j < width; j += kCacheLine)
-                __builtin_prefetch(row(r) + j, 0, 2);
-        const double *a = row(k), *b = row(k + 1), *c = row(k + 2), *d = row(k + 3);
-        if (weights == nullptr) {
-            for (std::size_t j = 0; j < width; ++j) {
-                const double from = shift[j];
-                const double x = a[j] - from, y = b[j] - from, z = c[j] - from, u = d[j] - from;
-                sum[j] += (x + y) + (z + u);
-                squares[j] += (x * x + y * y) + (z * z + u * u);
-            }
-        } else {
-            const double* w = weights + k;
-            for (std::size_t j = 0; j < width; ++j) {
-                const double from = shift[j];
-                const double x = a[j] - from, y = b[j] - from, z = c[j] - from, u = d[j] - from;
-                sum[j] += (w[0] * x + w[1] * y) + (w[2] * z + w[3] * u);
-                squares[j] += (w[0] * (x * x) + w[1] * (y * y)) + (w[2] * (z * z) + w[3] * (u * u));
-            }
-        }
+// Eight columns side by side, a cache line.
+constexpr std::size_t kLanes = 8;
+using Lanes = double __attribute__((vector_size(8 * kLanes)));
+
+template <class Values>
+void load(Values& values, const double* from) {
+    std::memcpy(&values, from, sizeof values);
+}
+
+// Four rows, so that the sums are touched once for all of them. The columns from `j` on, as many as
+// Values are.
+template <class Values, bool kWeighted>
+void add_rows(const double* const* rows, const double* w, std::size_t j, const double* shift,
+              double* sum, double* squares) {
+    Values from, x, y, z, u, sums, sums_of_squares;
+    load(from, shift + j);
+    load(x, rows[0] + j), load(y, rows[1] + j), load(z, rows[2] + j), load(u, rows[3] + j);
+    load(sums, sum + j), load(sums_of_squares, squares + j);
+    x -= from, y -= from, z -= from, u -= from;
+    if constexpr (kWeighted) {
+        sums += (w[0] * x + w[1] * y) + (w[2] * z + w[3] * u);
+        sums_of_squares += (w[0] * (x * x) + w[1] * (y * y)) + (w[2] * (z * z) + w[3] * (u * u));
+    } else {
+        sums += (x + y) + (z + u);
+        sums_of_squares += (x * x + y * y) + (z * z + u * u);
     }
-    for (; k < n; ++k) {
-        const double w = weights == nullptr ? 1.0 : weights[k];
+    std::memcpy(sum + j, &sums, sizeof sums);
+    std::memcpy(squares + j, &sums_of_squares, sizeof sums_of_squares);
+}
+
+template <bool kWeighted>
+void row_power_sums(const Kernels::Rows& rows, std::size_t width, const double* shift, double* sum,
+                    double* squares) {
+    constexpr std::size_t kRows = 4, kAhead = 2 * kRows;
+    const auto row = [&](std::size_t k) {
+        return rows.first_column + static_cast<std::ptrdiff_t>(rows.order[k]) * rows.stride;
+    };
+    const double* w = rows.weights;
+    std::size_t k = 0;
+    for (; k + kRows <= rows.n; k += kRows, w += kWeighted ? kRows : 0) {
+        const double* const now[kRows] = {row(k), row(k + 1), row(k + 2), row(k + 3)};
+        const double* later[kRows];
+        for (std::size_t r = 0; r < kRows; ++r)
+            later[r] = k + kAhead + r < rows.n ? row(k + kAhead + r) : now[r];
+        std::size_t j = 0;
+        for (; j + kLanes <= width; j += kLanes) {
+            // rows are far apart: the machine does not see where the next ones lie
+            for (const double* ahead : later) __builtin_prefetch(ahead + j, 0, 2);
+            add_rows<Lanes, kWeighted>(now, w, j, shift, sum, squares);
+        }
+        for (; j < width; ++j) add_rows<double, kWeighted>(now, w, j, shift, sum, squares);
+    }
+    for (; k < rows.n; ++k)
         for (std::size_t j = 0; j < width; ++j) {
             const double delta = row(k)[j] - shift[j];
-            sum[j] += w * delta;
-            squares[j] += w * (delta * delta);
+            sum[j] += kWeighted ? rows.weights[k] * delta : delta;
+            squares[j] += kWeighted ? rows.weights[k] * (delta * delta) : delta * delta;
         }
-    }
+}
+
+void row_power_sums(const double* first_column, std::ptrdiff_t row_stride,
+                    const std::uint32_t* order, const double* weights, std::size_t n,
+                    std::size_t width, const double* shift, double* sum, double* squares) {
+    const Kernels::Rows rows{first_column, row_stride, order, weights, n};
+    if (weights == nullptr)
+        row_power_sums<false>(rows, width, shift, sum, squares);
+    else
+        row_power_sums<true>(rows, width, shift, sum, squares);
 }
 
 }  // namespace

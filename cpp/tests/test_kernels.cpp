@@ -285,7 +285,7 @@ TEST_CASE("row_power_sums") {
     on_every_path([](const Kernels& path) {
         Source source(10);
         for (const std::size_t width : lengths())
-            for (const std::size_t n : {0, 1, 9})
+            for (const std::size_t n : {0, 1, 9, 22})
                 for (const bool weighted : {false, true}) {
                     const std::size_t stride = width + source.below(3);
                     Unaligned<double> matrix(width % 5, 12 * stride + width);

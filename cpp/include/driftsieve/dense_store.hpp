@@ -227,7 +227,7 @@ class DenseStore {
     }
 
   private:
-    static constexpr std::size_t kTile = 256;  // columns whose moments are summed up together
+    static constexpr std::size_t kTile = 512;  // columns whose moments are summed up together
     static constexpr std::size_t kStrip = Strip::kWidth;
     static constexpr std::size_t kRowsAtOnce = 16384;  // in as many blocks as they make
 
