@@ -4,59 +4,15 @@
 
 #include <cstdint>
 
-#ifdef __AVX2__
-#include <immintrin.h>
-#endif
+#include "sparse_lanes.hpp"
 
 namespace driftsieve::DRIFTSIEVE_ISA {
 namespace {
 
 constexpr std::size_t kAhead = 24;  // values, whose sums are asked for meanwhile
 
-#ifdef __AVX512F__
-constexpr std::size_t kLanes = 8;    // values that are looked at together
+#ifdef __AVX2__
 constexpr std::size_t kInput = 256;  // values ahead that memory is asked for
-
-// gcc 12 widens a mask of 8 bits wrongly where it spills it, but not one of 16.
-unsigned joined(__mmask8 high, __mmask8 low) {
-    return _mm512_kunpackb(high, low);
-}
-
-// A mask of no use, but without it gcc 12 warns of itself.
-constexpr __mmask8 kAll = 0xff;
-
-__m512d load(const double* values) {
-    return _mm512_loadu_pd(values);
-}
-__m512d load(const float* values) {
-    return _mm512_maskz_cvtps_pd(kAll, _mm256_loadu_ps(values));
-}
-// As the lower halves of 64 bits they are what they were: none is below 0 or too large.
-__m256i load(const std::int32_t* columns) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(columns));
-}
-__m256i load(const std::int64_t* columns) {
-    return _mm512_maskz_cvtepi64_epi32(kAll, _mm512_loadu_si512(columns));
-}
-
-// Bit i: whether value i is not 1. Bit 8 + i: whether it is 0.
-unsigned look(__m512d values) {
-    return joined(_mm512_cmp_pd_mask(values, _mm512_setzero_pd(), _CMP_EQ_OQ),
-                  _mm512_cmp_pd_mask(values, _mm512_set1_pd(1.0), _CMP_NEQ_UQ));
-}
-
-// Whether columns rise, but for the first of them, which has none before it.
-bool rise(const std::int32_t* columns) {
-    const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(columns));
-    const __m256i before = _mm256_permutexvar_epi32(_mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6), x);
-    return joined(0, _mm256_cmple_epi32_mask(x, before)) == 1;
-}
-bool rise(const std::int64_t* columns) {
-    const __m512i x = _mm512_loadu_si512(columns);
-    const __m512i before =
-        _mm512_maskz_permutexvar_epi64(kAll, _mm512_setr_epi64(0, 0, 1, 2, 3, 4, 5, 6), x);
-    return joined(0, _mm512_cmple_epi64_mask(x, before)) == 1;
-}
 #endif
 
 }  // namespace
@@ -89,13 +45,13 @@ std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* we
     const std::size_t after = count + row.more;
     const std::size_t ahead = after < kAhead ? 0 : after - kAhead;
     std::size_t k = 0;
-#ifdef __AVX512F__
+#ifdef __AVX2__
     for (; k + kLanes <= count && k + kLanes <= ahead; k += kLanes) {
         __builtin_prefetch(values + k + kInput, 0, 0);  // needed once, so sums stay near
         __builtin_prefetch(columns + k + kInput, 0, 0);
         if (!row.is_canonical && !(rise(columns + k) && is_next(k, k + kLanes - 1)))
             return Kernels::kRefused;
-        const __m512d x = load(values + k);
+        const auto x = load_lanes(values + k);
         const unsigned looks = look(x);
         if (looks >> kLanes != 0) [[unlikely]] {
             for (std::size_t i = 0; i < kLanes; ++i) add_one(k + i);
@@ -104,10 +60,8 @@ std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* we
                 __builtin_prefetch(sum_at(k + i + kAhead));
                 *sum_at(k + i) += weight;
             }
-            const auto others = static_cast<__mmask8>(looks);
-            _mm512_storeu_pd(found_values + n_found, _mm512_maskz_compress_pd(others, x));
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(found_columns + n_found),
-                                _mm256_maskz_compress_epi32(others, load(columns + k)));
+            store_some(looks, x, found_values + n_found);
+            store_some(looks, load_lanes(columns + k), found_columns + n_found);
             n_found += static_cast<std::size_t>(__builtin_popcount(looks));
         }
     }
