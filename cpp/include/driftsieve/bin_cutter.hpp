@@ -34,9 +34,9 @@ class BinCutter {
   public:
     // Returns how much any rank may be off.
     double cut(const Column& column, const CutTarget& out) {
+        if (column.exact != nullptr) return copy(*column.exact, column.place, column, out);
         std::fill_n(out.edges, out.n_bins - 1, std::numeric_limits<double>::quiet_NaN());
         std::fill_n(out.bins, out.n_bins * column.n_classes(), 0.0);
-        if (column.exact != nullptr) return copy(*column.exact, column.place, column, out);
         if (column.counted == nullptr && column.raw.size() == 0) return cut(column.summary, out);
         choose_map(column);
         count(column);

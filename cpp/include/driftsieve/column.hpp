@@ -19,7 +19,8 @@ struct Column {
     const CountedCells* counted = nullptr;
     double factor = 1.0;  // for the cells
     BlockColumn raw;
-    // Column `place` of it is all there is, where not null.
+    // Column `place` of it is all there is, where not null; of what stands above, only the moments
+    // are then of use.
     const ExactStrip* exact = nullptr;
     std::size_t place = 0;
 

@@ -168,8 +168,8 @@ class DenseStore {
                 else
                     gather(open_.values(n_features()), open.order, j, end, values.data());
             }
-            column.reset(now.totals.size());
             if (exact && strip.is_whole(in_strip)) {
+                column.moments.resize(now.totals.size());
                 column.exact = &strip;
                 column.place = in_strip;
                 for (std::size_t c = 0; c < column.n_classes(); ++c)
@@ -177,6 +177,7 @@ class DenseStore {
                 visit(j, column);
                 continue;
             }
+            column.reset(now.totals.size());
             double* of_column = values.data() + in_strip * open_rows();
             if (exact) strip.values(in_strip, of_column);
             column.load(features_[j], factor);
