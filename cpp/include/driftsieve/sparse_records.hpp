@@ -5,37 +5,34 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <span>
 #include <vector>
 
+#include "driftsieve/atom_records.hpp"
 #include "driftsieve/fading.hpp"
-#include "driftsieve/large_room.hpp"
 #include "driftsieve/rows.hpp"
 
 namespace driftsieve {
 
 // What a sparse store knows of its features beside their rests: which columns have been seen (a
 // column seen has a *slot*, counted from 0), and for each slot the value it showed first, its
-// *atom*, with the weight of the atom and the rows of any value but 0 in each class.
-//
-// What the row loop needs of a feature lies side by side in a record of 32 bytes for two classes:
-// two fit in a cache line, and seldom is the line in the nearest cache. All else lies elsewhere.
+// *atom*, with the weight of the atom and the rows of any value but 0 in each class: that is what
+// the row loop needs, and its record. All else lies elsewhere.
 //
 // Slots are given in the order in which columns are first seen, and a row has to look each of them
 // up. But where most of the first columns have been seen, they are *in order*: column j has slot j,
 // some of them blank. The row then finds their records at once, and from low to high.
 class SparseRecords {
   public:
-    static constexpr std::uint64_t kMostRows = std::numeric_limits<std::uint32_t>::max();
+    static constexpr std::uint64_t kMostRows = AtomRecords::kMostRows;
 
     SparseRecords() = default;
     explicit SparseRecords(std::size_t n_columns) : entries_(n_columns, 0) {}
 
     std::size_t n_columns() const { return entries_.size(); }
     std::size_t n_slots() const { return column_of_slot_.size(); }
-    std::size_t room_for_classes() const { return room_; }
+    std::size_t room_for_classes() const { return records_.room(); }
     void grow(std::size_t n_columns) { entries_.resize(n_columns, 0); }
 
     static std::uint32_t slot_in(std::uint64_t entry) { return slot_plus_1(entry) - 1; }
@@ -51,15 +48,11 @@ class SparseRecords {
     double atom(std::size_t slot) const {
         return std::isinf(first_value(slot)) ? 0.0 : first_value(slot);
     }
-    double weight(std::size_t slot, std::size_t cls) const {
-        return at<double>(record(slot) + weight_at(cls));
-    }
-    // Stops at kMostRows, from where on a feature counts as one that may have been 0.
-    std::uint64_t rows(std::size_t slot, std::size_t cls) const {
-        return at<std::uint32_t>(record(slot) + weight_at(cls) + kRows);
-    }
+    double weight(std::size_t slot, std::size_t cls) const { return records_.weight(slot, cls); }
+    // From kMostRows on a feature counts as one that may have been 0.
+    std::uint64_t rows(std::size_t slot, std::size_t cls) const { return records_.rows(slot, cls); }
     void prefetch(std::size_t slot) const {
-        __builtin_prefetch(record(slot));
+        records_.prefetch(slot);
         __builtin_prefetch(&rest_of_slot_[slot]);
         __builtin_prefetch(&epoch_of_slot_[slot]);
     }
@@ -69,16 +62,11 @@ class SparseRecords {
     std::uint32_t rest(std::size_t slot) const { return rest_of_slot_[slot]; }
 
     void add(std::size_t slot, std::size_t cls, double weight, std::uint64_t rows) {
-        std::byte* of_class = record(slot) + weight_at(cls);
-        put(of_class, this->weight(slot, cls) + weight);
-        put(of_class + kRows,
-            static_cast<std::uint32_t>(std::min(this->rows(slot, cls) + rows, kMostRows)));
+        records_.add(slot, cls, weight, rows);
     }
-
     // Takes back that a row was counted.
     void uncount(std::size_t slot, std::size_t cls, std::uint32_t rows) {
-        put(record(slot) + weight_at(cls) + kRows,
-            static_cast<std::uint32_t>(this->rows(slot, cls) - rows));
+        records_.uncount(slot, cls, rows);
     }
 
     // From now on weights are those of this epoch. A record is brought there when it is next
@@ -97,7 +85,8 @@ class SparseRecords {
     std::uint32_t admit(std::size_t column, double value) {
         give_slot(column);
         const std::uint32_t slot = slot_of(column);
-        if (is_blank(slot)) put(record(slot), std::isnan(value) || value == 0.0 ? kNone : value);
+        if (is_blank(slot))
+            records_.set_value(slot, std::isnan(value) || value == 0.0 ? kNone : value);
         rebase(slot);
         entries_[column] = std::uint64_t{generation_} << 32 | (slot + 1);
         return slot;
@@ -105,7 +94,7 @@ class SparseRecords {
 
     void rebase(std::uint32_t slot) {
         if (epoch_of_slot_[slot] == epoch_) return;
-        scale(slot, Fading::rebase_factor(epoch_ - epoch_of_slot_[slot]));
+        records_.scale(slot, Fading::rebase_factor(epoch_ - epoch_of_slot_[slot]));
         epoch_of_slot_[slot] = epoch_;
     }
 
@@ -114,34 +103,24 @@ class SparseRecords {
         for (std::uint32_t slot = 0; slot < n_slots(); ++slot) rebase(slot);
         advance(epoch);
         for (std::size_t slot = 0; slot < n_slots(); ++slot) {
-            scale(slot, factor);
+            records_.scale(slot, factor);
             epoch_of_slot_[slot] = epoch;
         }
     }
 
     void make_room_for(std::size_t n_classes) {
-        if (n_classes <= room_) return;
-        SparseRecords wide;
-        wide.room_ = std::max<std::size_t>(2, std::bit_ceil(n_classes));
-        wide.records_.resize((n_slots() + 1) * wide.units_per_record());
-        for (std::size_t slot = 0; slot < n_slots(); ++slot) {
-            put(wide.record(slot), first_value(slot));
-            for (std::size_t c = 0; c < room_; ++c)
-                wide.add(slot, c, weight(slot, c), rows(slot, c));
-        }
-        room_ = wide.room_;
-        records_.swap(wide.records_);
+        if (n_classes > records_.room()) records_.make_room_for(n_classes, n_slots());
     }
 
     // The same columns, [begin, begin + count) only, without rests.
     SparseRecords cut(std::size_t begin, std::size_t count) const {
         SparseRecords part(count);
-        part.make_room_for(room_);
+        part.make_room_for(records_.room());
         for (std::size_t slot = 0; slot < n_slots(); ++slot) {
             if (column_of(slot) - begin >= count) continue;
             part.epoch_ = epoch(slot);
             const std::uint32_t copy = part.admit(column_of(slot) - begin, atom(slot));
-            std::copy_n(record(slot), record_bytes(), part.record(copy));
+            part.records_.copy(records_, slot, copy);
         }
         part.advance(epoch_);
         return part;
@@ -163,14 +142,14 @@ class SparseRecords {
         SparseRecords ordered;
         ordered.epoch_ = epoch_;
         ordered.generation_ = generation_;
-        ordered.make_room_for(room_);
+        ordered.make_room_for(records_.room());
         ordered.add_slots(n);
         std::vector<std::uint32_t> moved(n_slots());
         const auto move = [&](std::uint32_t from, std::size_t to) {
             rebase(from);
             moved[from] = static_cast<std::uint32_t>(to);
             ordered.rest(to) = rest(from);
-            std::copy_n(record(from), record_bytes(), ordered.record(to));
+            ordered.records_.copy(records_, from, to);
         };
         for (std::size_t j = 0; j < n; ++j) {
             ordered.column_of_slot_[j] = j;
@@ -223,78 +202,54 @@ class SparseRecords {
                              const Index* columns, std::size_t count, std::size_t more,
                              std::uint32_t* missed) {
         constexpr std::size_t kAhead = 32;
-        std::byte* const records = record(0);
-        const std::size_t size = record_bytes();
-        const std::size_t at_class = weight_at(cls);
-        const double added[] = {weight, 0.0};  // no branch, which would be foretold wrongly
+        const AtomRecords::OfRow records(records_, 0, cls, weight, rows);
+        const auto slot = [&](std::size_t k) { return static_cast<std::size_t>(columns[k]); };
         std::size_t n_missed = 0;
         const auto add = [&](std::size_t k) {
-            std::byte* record = records + static_cast<std::size_t>(columns[k]) * size;
-            std::byte* of_class = record + at_class;
-            const auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(values[k]));
-            const bool is_other = at<std::uint64_t>(record) != bits;
-            put(of_class, at<double>(of_class) + added[is_other]);
-            put(of_class + kRows, at<std::uint32_t>(of_class + kRows) + rows);
             missed[n_missed] = static_cast<std::uint32_t>(k);
-            n_missed += is_other;
+            n_missed += !records.add(slot(k), bits_of(values[k]));
         };
         const std::size_t ahead = std::min(count, count + more - std::min(count + more, kAhead));
         std::size_t k = 0;
         for (; k < ahead; ++k) {
-            __builtin_prefetch(records + static_cast<std::size_t>(columns[k + kAhead]) * size);
+            records.prefetch(slot(k + kAhead));
             add(k);
         }
         for (; k < count; ++k) add(k);
         return n_missed;
     }
 
-    // The row loop's view of all records, for one row: what it would otherwise load again after
-    // every write. To be taken anew when a column was admitted.
+    // The row loop's view of all columns, for one row. To be taken anew when a column was admitted.
     class OfRow {
       public:
         // `rows` is what the row counts for: 0 where a count might run over.
         OfRow(SparseRecords& records, std::size_t cls, double weight, std::uint32_t rows)
             : entries_(records.entries_.data()),
-              records_(records.bytes()),
-              record_bytes_(records.record_bytes()),
               generation_(records.generation_),
-              weight_at_(weight_at(cls)),
-              weight_(std::bit_cast<std::uint64_t>(weight)),
-              rows_(rows) {}
+              records_(records.records_, 1, cls, weight, rows) {}
 
         void prefetch_entry(std::size_t column) const { __builtin_prefetch(entries_ + column); }
         void prefetch_record(std::size_t column) const {
-            __builtin_prefetch(records_ + slot_plus_1(entries_[column]) * record_bytes_);
+            records_.prefetch(slot_plus_1(entries_[column]));
         }
 
         std::uint64_t entry(std::size_t column) const { return entries_[column]; }
         bool is_current(std::uint64_t entry) const { return entry >> 32 == generation_; }
 
         // Counts the row for a value given by its bits; true if that is the atom, whose weight is
-        // then added. Equal bits are equal values, since 0 and missing ones are no atoms. There is
-        // no branch, which would be foretold wrongly again and again.
+        // then added. Equal bits are equal values, since 0 and missing ones are no atoms.
         bool add(std::uint64_t entry, std::uint64_t value) const {
-            std::byte* record = records_ + slot_plus_1(entry) * record_bytes_;
-            const bool is_atom = at<std::uint64_t>(record) == value;
-            std::byte* of_class = record + weight_at_;
-            const std::uint64_t added = weight_ & (0 - std::uint64_t{is_atom});
-            put(of_class, at<double>(of_class) + std::bit_cast<double>(added));
-            put(of_class + kRows, at<std::uint32_t>(of_class + kRows) + rows_);
-            return is_atom;
+            return records_.add(slot_plus_1(entry), value);
         }
 
       private:
         const std::uint64_t* entries_;
-        std::byte* records_;
-        std::size_t record_bytes_;
         std::uint32_t generation_;
-        std::size_t weight_at_;
-        std::uint64_t weight_;  // its bits
-        std::uint32_t rows_;
+        AtomRecords::OfRow records_;
     };
 
     std::size_t nbytes() const {
-        return entries_.size() * sizeof(std::uint64_t) + bytes_in(records_) +
+        return entries_.size() * sizeof(std::uint64_t) + records_.nbytes() +
                stretches_.size() * sizeof(std::uint32_t) +
                n_slots() * (sizeof(std::size_t) + sizeof(std::uint32_t) + sizeof(std::int64_t));
     }
@@ -320,7 +275,7 @@ class SparseRecords {
                 out[0] = atom(slot);
                 out[1] = static_cast<double>(this->epoch(slot));
                 out[2] = rest(slot);
-                for (std::size_t c = 0; c < room_; ++c) {
+                for (std::size_t c = 0; c < records_.room(); ++c) {
                     out[3 + 2 * c] = weight(slot, c);
                     out[4 + 2 * c] = static_cast<double>(rows(slot, c));
                 }
@@ -331,9 +286,6 @@ class SparseRecords {
     }
 
   private:
-    struct alignas(32) Unit {
-        std::byte bytes[32] = {};
-    };
     // Values that are never met: first values of columns not seen, or seen as missing ones only.
     static constexpr double kUnseen = std::numeric_limits<double>::infinity();
     static constexpr double kNone = -std::numeric_limits<double>::infinity();
@@ -343,10 +295,7 @@ class SparseRecords {
     std::vector<std::uint64_t> entries_;
     std::uint32_t generation_ = 1;
     std::int64_t epoch_ = 0;
-    std::size_t room_ = 0;  // classes
-    // Atom, weights and row counts, one record after the other; the first belongs to no slot, so
-    // that a column never seen has a record to ask for in advance.
-    LargeRoom<Unit> records_;
+    AtomRecords records_;
     std::vector<std::size_t> column_of_slot_;
     std::vector<std::uint32_t> rest_of_slot_;
     std::vector<std::int64_t> epoch_of_slot_;
@@ -360,29 +309,12 @@ class SparseRecords {
         return static_cast<std::uint32_t>(entry);
     }
 
-    static constexpr std::size_t weight_at(std::size_t cls) { return 8 + 12 * cls; }
-    static constexpr std::size_t kRows = 8;  // a count of rows comes after its weight
-    // whole cache lines where half of one is too small
-    std::size_t units_per_record() const { return room_ <= 2 ? 1 : (8 + 12 * room_ + 63) / 64 * 2; }
-    std::size_t record_bytes() const { return units_per_record() * sizeof(Unit); }
-    std::byte* bytes() { return reinterpret_cast<std::byte*>(records_.data()); }
-    std::byte* record(std::size_t slot) { return bytes() + (slot + 1) * record_bytes(); }
-    const std::byte* record(std::size_t slot) const {
-        return reinterpret_cast<const std::byte*>(records_.data()) + (slot + 1) * record_bytes();
+    template <class T>
+    static std::uint64_t bits_of(T value) {
+        return std::bit_cast<std::uint64_t>(static_cast<double>(value));
     }
 
-    template <class T>
-    static T at(const std::byte* place) {
-        T number;
-        std::memcpy(&number, place, sizeof number);
-        return number;
-    }
-    template <class T>
-    static void put(std::byte* place, T number) {
-        std::memcpy(place, &number, sizeof number);
-    }
-
-    double first_value(std::size_t slot) const { return at<double>(record(slot)); }
+    double first_value(std::size_t slot) const { return records_.value(slot); }
 
     // All that come new are blank, and of the present epoch.
     void add_slots(std::size_t n_slots) {
@@ -390,8 +322,8 @@ class SparseRecords {
         column_of_slot_.resize(n_slots);
         rest_of_slot_.resize(n_slots);
         epoch_of_slot_.resize(n_slots, epoch_);
-        records_.resize((n_slots + 1) * units_per_record());
-        for (std::size_t slot = before; slot < n_slots; ++slot) put(record(slot), kUnseen);
+        records_.resize(n_slots);
+        for (std::size_t slot = before; slot < n_slots; ++slot) records_.set_value(slot, kUnseen);
     }
 
     void give_slot(std::size_t column) {
@@ -412,12 +344,10 @@ class SparseRecords {
         }
     }
 
-    void scale(std::size_t slot, double factor) {
-        for (std::size_t c = 0; c < room_; ++c)
-            put(record(slot) + weight_at(c), weight(slot, c) * factor);
+    std::size_t stored_stride() const {
+        const std::size_t room = records_.room();
+        return room == 0 ? 3 : (3 + 2 * room + 7) / 8 * 8;
     }
-
-    std::size_t stored_stride() const { return room_ == 0 ? 3 : (3 + 2 * room_ + 7) / 8 * 8; }
 
     static std::uint64_t rows_in(double number) {
         return static_cast<std::uint64_t>(std::min(number, static_cast<double>(kMostRows)));
