@@ -281,8 +281,8 @@ class DenseStore {
         if (!config_.quantiles && !config_.ignore_missing) {
             // as much of a row as there is, one tile after another: the machine reads ahead
             const std::size_t n = n_features() + lead;
-            const std::size_t tiles = std::max<std::size_t>(1, (n + kTile - 1) / kTile);
-            const std::size_t chunk = (tiles + n_threads - 1) / n_threads * kTile;
+            const std::size_t strips = std::max<std::size_t>(1, (n + kStrip - 1) / kStrip);
+            const std::size_t chunk = (strips + n_threads - 1) / n_threads * kStrip;
             parallel_chunks(n, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
                 for (std::size_t i = 0; i < blocks.size(); ++i)
                     for (std::size_t j = lo; j < hi; j += kTile)
