@@ -32,7 +32,7 @@ class Fading {
     double half_life() const { return half_life_; }
 
     std::int64_t epoch_of(double t) const {
-        if (!fades() || (0.0 <= t && t < span_)) return 0;  // most often
+        if (!fades()) return 0;
         const double epoch = std::floor(t / span_);
         if (!(std::abs(epoch) < 0x1p53))
             throw std::invalid_argument(
@@ -45,7 +45,7 @@ class Fading {
     double weight(double t, std::int64_t epoch) const {
         if (!fades()) return 1.0;
         // fma: the distance from the landmark keeps all its digits however large t is
-        const double since = epoch == 0 ? t : std::fma(-static_cast<double>(epoch), span_, t);
+        const double since = std::fma(-static_cast<double>(epoch), span_, t);
         const double log2_weight = since / half_life_ - kSpan;
         return log2_weight < kSmallestLog2 ? 0.0 : std::exp2(log2_weight);
     }

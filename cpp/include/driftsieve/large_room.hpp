@@ -23,6 +23,9 @@ constexpr std::size_t whole_pages(std::size_t size) {
 template <class T, class Spare>
 struct SparePages : LeavesUnfilled {
     using value_type = T;
+    SparePages() = default;
+    template <class U>
+    SparePages(const SparePages<U, Spare>&) {}
 
     T* allocate(std::size_t n) {
         const std::size_t size = whole_pages(n * sizeof(T));
@@ -36,6 +39,10 @@ struct SparePages : LeavesUnfilled {
         else
             Spare::give_back(room, size / kLargePage);
     }
+    template <class U>
+    bool operator==(const SparePages<U, Spare>&) const {
+        return true;
+    }
 
   private:
     static constexpr std::align_val_t kCacheLine{64};
@@ -43,17 +50,7 @@ struct SparePages : LeavesUnfilled {
 
 // Room for what has its size from the start and is needed in the same size again and again.
 template <class T>
-struct KeptPages : SparePages<T, SpareSmallRoom> {
-    KeptPages() = default;
-    template <class U>
-    KeptPages(const KeptPages<U>&) {}
-    template <class U>
-    bool operator==(const KeptPages<U>&) const {
-        return true;
-    }
-};
-template <class T>
-using KeptRoom = std::vector<T, KeptPages<T>>;
+using KeptRoom = std::vector<T, SparePages<T, SpareSmallRoom>>;
 
 // Room for a list that grows, such as a block of rows: where it is large the system is asked for
 // large pages, since the rows are read column by column, each from another page. What is never
@@ -78,17 +75,7 @@ struct GrowingRoom {
     static inline thread_local std::size_t got_ = 0;  // pages, the last time
 };
 template <class T>
-struct LargePages : SparePages<T, GrowingRoom> {
-    LargePages() = default;
-    template <class U>
-    LargePages(const LargePages<U>&) {}
-    template <class U>
-    bool operator==(const LargePages<U>&) const {
-        return true;
-    }
-};
-template <class T>
-using LargeRoom = std::vector<T, LargePages<T>>;
+using LargeRoom = std::vector<T, SparePages<T, GrowingRoom>>;
 
 // What the items there are take; room that is not reached takes nothing.
 template <class T>
