@@ -19,6 +19,7 @@ from driftsieve._core import Clock
 from driftsieve.admission import admitted
 from driftsieve.bank_header import Header
 from driftsieve.batch import Batch, Missing
+from driftsieve.freezing import frozen
 from driftsieve.growth import Meter, of_merge
 from driftsieve.labels import Labels, check_text
 from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
@@ -359,35 +360,10 @@ class Bank:
         if operator.index(n_bins) < 2:
             raise ValueError(f"n_bins must be a whole number of at least 2, got {n_bins!r}.")
         with self._core:
-            return self._freeze(int(n_bins), *self._range(features))
-
-    def _freeze(self, n_bins: int, begin: int, p: int) -> Snapshot:
-        classes, place = self._labels.sorted()
-        totals = np.array(self._core.totals(), dtype=np.float64).reshape(-1, 3)[np.argsort(place)]
-        class_weight, squared = totals[:, 0].copy(), totals[:, 1]
-        weight, mean, centred_mean, var, bin_weights, edges, rank_error = self._core.freeze(
-            begin, p, n_bins, place, self._threads
-        )
-        seen = self._core.seen(begin, p)
-        return Snapshot(
-            classes=classes,
-            class_weight=class_weight,
-            class_n_eff=_effective(class_weight, squared),
-            n_eff=float(_effective(class_weight.sum(), squared.sum())),
-            n_features=p,
-            feature_names=None if self._names is None else self._names[begin : begin + p],
-            first_feature=begin,
-            weight=np.broadcast_to(class_weight[:, None], (len(classes), p))
-            if weight is None
-            else weight,
-            mean=mean,
-            var=var,
-            bin_weights=bin_weights,
-            edges=edges,
-            rank_error=rank_error,
-            centred_mean=centred_mean,
-            seen=None if seen is None else np.frombuffer(seen, dtype=np.bool_),
-        )
+            begin, p = self._range(features)
+            return frozen(
+                self._core, self._labels, self._names, int(n_bins), begin, p, self._threads
+            )
 
     def cut(self, features: slice) -> Bank:
         """A bank of some of the features: the same rows and classes, columns numbered from 0.
@@ -436,9 +412,3 @@ class Bank:
 
 def _restore(data: bytes, n_threads: int | None) -> Bank:
     return Bank.from_bytes(data, n_threads=n_threads)
-
-
-def _effective(weight: Any, squared: Any) -> Any:
-    """(sum w)**2 / sum w**2, as a square so that tiny weights do not vanish; 0 without weight."""
-    root = np.sqrt(squared)
-    return np.divide(weight, root, out=np.zeros_like(root), where=root > 0) ** 2

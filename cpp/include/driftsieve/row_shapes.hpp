@@ -7,6 +7,7 @@
 
 #include "driftsieve/kernels.hpp"
 #include "driftsieve/rows.hpp"
+#include "driftsieve/validate.hpp"
 
 namespace driftsieve {
 
@@ -23,6 +24,22 @@ void for_each_sparse_row(const MatrixView<T>& matrix, const Use& use) {
             count += values[count] != 0.0;
         }
         use(i, SparseRow<double, std::int64_t>{values.data(), columns.data(), count, 0});
+    }
+}
+
+// Sparse rows as they lie in memory. Throws NotCanonical where a row is not within what is stored
+// and nobody has looked before.
+template <class T, class Index, class Use>
+void for_each_sparse_row(const CsrView<T, Index>& matrix, const Use& use) {
+    const auto end = matrix.is_canonical ? static_cast<std::size_t>(matrix.indptr[matrix.n_rows])
+                                         : matrix.n_stored;
+    for (std::size_t i = 0; i < matrix.n_rows; ++i) {
+        const auto first = static_cast<std::size_t>(matrix.indptr[i]);
+        const auto last = static_cast<std::size_t>(matrix.indptr[i + 1]);
+        if (!matrix.is_canonical && (first > last || last > end || (i == 0 && first != 0)))
+            throw NotCanonical();
+        use(i, SparseRow<T, Index>{matrix.data + first, matrix.indices + first, last - first,
+                                   end - last, matrix.is_canonical});
     }
 }
 
