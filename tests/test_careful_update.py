@@ -230,3 +230,14 @@ def test_a_new_class_among_rows_that_come_one_by_one(bank: ds.Bank) -> None:
     assert bank.classes.tolist() == ["a", "b", "c"]
     assert bank.freeze().class_n_eff.shape == (3,)
     assert bank.n_rows == 6
+
+
+@pytest.mark.parametrize("plain_rows_before", [0, 1])
+def test_what_a_mask_hides_is_never_taken_for_a_value(plain_rows_before: int) -> None:
+    bank = ds.Bank(missing="ignore")
+    for _ in range(plain_rows_before):  # from then on plain rows have a fast lane
+        bank.update(X, Y)
+    before = bank.to_bytes()
+    with pytest.raises(TypeError, match="masked"):
+        bank.update(np.ma.masked_greater(X, 1.0), Y)
+    assert bank.to_bytes() == before

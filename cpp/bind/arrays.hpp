@@ -27,6 +27,13 @@ template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Doubles = nb::ndarray<nb::numpy, double>;
 
+// Whether it is an array of numpy's own kind: others may hide some of their values behind a mask.
+inline bool is_plain_array(nb::handle object) {
+    static const nb::handle type =
+        nb::object(nb::module_::import_("numpy").attr("ndarray")).release();
+    return object.type().is(type);
+}
+
 template <class T>
 MatrixView<T> view(const Matrix<T>& matrix) {
     return {matrix.data(), matrix.stride(0), matrix.stride(1), matrix.shape(0), matrix.shape(1)};

@@ -17,22 +17,24 @@ namespace {
 
 // False if the rows are not sound, where nobody has looked before; then nothing has changed.
 template <class Rows>
-bool update(Bank& bank, const Rows& rows, const RowInfo& info, std::size_t n_classes,
-            unsigned n_threads, bool checked) {
-    if (!checked) return update_if_sound(bank, rows, info, n_classes, n_threads);
-    bank.update(rows, info, n_classes, n_threads);
-    return true;
+bool update(SharedBank& shared, const Rows& rows, const RowInfo& info, std::size_t n_classes,
+            unsigned n_threads, bool checked, nb::object header) {
+    const bool taken = shared.use([&](Bank& bank) {
+        if (!checked) return update_if_sound(bank, rows, info, n_classes, n_threads);
+        bank.update(rows, info, n_classes, n_threads);
+        return true;
+    });
+    if (taken) shared.header = std::move(header);
+    return taken;
 }
 
 template <class T>
 bool update_dense(SharedBank& shared, const Matrix<T>& X, const Vector<std::uint32_t>& classes,
                   const std::optional<Vector<double>>& weights,
                   const std::optional<Vector<double>>& times, std::size_t n_classes,
-                  unsigned n_threads, bool checked) {
-    return shared.use([&](Bank& bank) {
-        return update(bank, view(X), row_info(classes, weights, times), n_classes, n_threads,
-                      checked);
-    });
+                  unsigned n_threads, bool checked, nb::object header) {
+    return update(shared, view(X), row_info(classes, weights, times), n_classes, n_threads, checked,
+                  std::move(header));
 }
 
 struct Hold {
@@ -41,8 +43,6 @@ struct Hold {
     ~Hold() { shared.let_go(); }
 };
 
-// The fast lane for rows that come one by one: plain arrays, a dense bank of that width, labels
-// that are known. Whatever needs a closer look is left alone, and False says so.
 template <class T>
 bool update_plain(SharedBank& shared, const Matrix<T>& X, nb::handle y, unsigned n_threads) {
     const Bank& bank = shared.peek();
@@ -62,12 +62,22 @@ bool update_plain(SharedBank& shared, const Matrix<T>& X, nb::handle y, unsigned
     return shared.use(update);
 }
 
+// The fast lane for rows that come one by one: plain arrays, a dense bank of that width, labels
+// that are known. Whatever needs a closer look is left alone, and False says so.
+bool update_any_plain(SharedBank& shared, nb::handle X, nb::handle y, unsigned n_threads) {
+    if (!is_plain_array(X)) return false;
+    Matrix<double> doubles;
+    if (nb::try_cast(X, doubles, false)) return update_plain(shared, doubles, y, n_threads);
+    Matrix<float> floats;
+    return nb::try_cast(X, floats, false) && update_plain(shared, floats, y, n_threads);
+}
+
 template <class T, class Index>
 bool update_csr(SharedBank& shared, const Vector<T>& data, const Vector<Index>& indices,
                 const Vector<Index>& indptr, std::size_t n_cols,
                 const Vector<std::uint32_t>& classes, const std::optional<Vector<double>>& weights,
                 const std::optional<Vector<double>>& times, std::size_t n_classes,
-                unsigned n_threads, bool checked) {
+                unsigned n_threads, bool checked, nb::object header) {
     const CsrView<T, Index> matrix{data.data(),
                                    indices.data(),
                                    indptr.data(),
@@ -75,10 +85,8 @@ bool update_csr(SharedBank& shared, const Vector<T>& data, const Vector<Index>& 
                                    n_cols,
                                    checked,
                                    std::min(data.shape(0), indices.shape(0))};
-    return shared.use([&](Bank& bank) {
-        return update(bank, matrix, row_info(classes, weights, times), n_classes, n_threads,
-                      checked);
-    });
+    return update(shared, matrix, row_info(classes, weights, times), n_classes, n_threads, checked,
+                  std::move(header));
 }
 
 using MaybeArray = std::optional<Doubles>;
@@ -92,6 +100,7 @@ FrozenArrays freeze(SharedBank& shared, std::size_t begin, std::size_t n_feature
                     unsigned n_threads) {
     const Config& config = shared.peek().config();
     const std::size_t n_classes = shared.peek().n_classes();
+    if (class_place.shape(0) != n_classes) throw std::invalid_argument("not all classes");
     SnapshotArrays out;
     out.class_place = view(class_place);
     out.n_bins = n_bins;
@@ -135,13 +144,14 @@ std::vector<std::tuple<double, double, std::uint64_t>> totals(SharedBank& shared
 
 void merge(SharedBank& shared, SharedBank& other, const Vector<std::uint32_t>& class_map,
            const Vector<std::uint64_t>& target, std::size_t n_classes, std::size_t n_features,
-           double start, unsigned n_threads) {
+           double start, unsigned n_threads, nb::object header) {
     Bank copy = other.use([](const Bank& bank) { return bank; });
     const std::vector<std::size_t> columns(target.data(), target.data() + target.shape(0));
     shared.use([&](Bank& bank) {
         bank.merge(std::move(copy), view(class_map), columns, n_classes, n_features, start,
                    n_threads);
     });
+    shared.header = std::move(header);
 }
 
 nb::bytes to_bytes(SharedBank& shared) {
@@ -196,19 +206,12 @@ void register_bank(nb::module_& m) {
     const auto dense = [&](auto update) {
         bank.def("update_dense", update, nb::arg("X").noconvert(), nb::arg("classes").noconvert(),
                  nb::arg("weights").noconvert().none(), nb::arg("times").noconvert().none(),
-                 nb::arg("n_classes"), nb::arg("n_threads"), nb::arg("checked"));
+                 nb::arg("n_classes"), nb::arg("n_threads"), nb::arg("checked"), nb::arg("header"));
     };
     dense(&update_dense<double>);
     dense(&update_dense<float>);
-    const auto plain = [&](auto update) {
-        bank.def("update_plain", update, nb::arg("X").noconvert(), nb::arg("y").none(),
-                 nb::arg("n_threads"));
-    };
-    plain(&update_plain<double>);
-    plain(&update_plain<float>);
-    bank.def(
-        "update_plain", [](SharedBank&, nb::object, nb::object, unsigned) { return false; },
-        nb::arg("X").none(), nb::arg("y").none(), nb::arg("n_threads"));
+    bank.def("update_plain", &update_any_plain, nb::arg("X").none(), nb::arg("y").none(),
+             nb::arg("n_threads"));
     bank.def(
         "know_labels",
         [](SharedBank& shared, KnownLabels::Numbers numbers,
@@ -220,7 +223,7 @@ void register_bank(nb::module_& m) {
         bank.def("update_csr", update, nb::arg("data").noconvert(), nb::arg("indices").noconvert(),
                  nb::arg("indptr").noconvert(), nb::arg("n_cols"), nb::arg("classes").noconvert(),
                  nb::arg("weights").noconvert().none(), nb::arg("times").noconvert().none(),
-                 nb::arg("n_classes"), nb::arg("n_threads"), nb::arg("checked"));
+                 nb::arg("n_classes"), nb::arg("n_threads"), nb::arg("checked"), nb::arg("header"));
     };
     csr(&update_csr<double, std::int32_t>);
     csr(&update_csr<double, std::int64_t>);
@@ -229,7 +232,7 @@ void register_bank(nb::module_& m) {
 
     bank.def("merge", &merge, nb::arg("other"), nb::arg("class_map").noconvert(),
              nb::arg("target").noconvert(), nb::arg("n_classes"), nb::arg("n_features"),
-             nb::arg("start"), nb::arg("n_threads"));
+             nb::arg("start"), nb::arg("n_threads"), nb::arg("header"));
     bank.def("freeze", &freeze, nb::arg("begin"), nb::arg("n_features"), nb::arg("n_bins"),
              nb::arg("class_place").noconvert(), nb::arg("n_threads"));
     bank.def("seen", &seen, nb::arg("begin"), nb::arg("n_features"));
@@ -237,6 +240,7 @@ void register_bank(nb::module_& m) {
     bank.def("totals", &totals);
     bank.def("to_bytes", &to_bytes);
     bank.def_static("from_bytes", &from_bytes, nb::arg("bytes"));
+    bank.def_rw("header", &SharedBank::header, nb::arg().none());
     const auto property = [&](const char* name, auto getter) {
         bank.def_prop_ro(name,
                          [getter](const SharedBank& shared) { return getter(shared.peek()); });

@@ -33,7 +33,7 @@ class KnownLabels {
     bool find(nb::handle y, std::vector<std::uint32_t>& classes) const {
         Vector<std::int64_t> array;
         if (PyList_CheckExact(y.ptr())) return find(nb::borrow<nb::list>(y), classes);
-        return nb::try_cast(y, array, false) && find(array, classes);
+        return is_plain_array(y) && nb::try_cast(y, array, false) && find(array, classes);
     }
 
   private:

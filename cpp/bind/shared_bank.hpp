@@ -30,6 +30,7 @@ class SharedBank {
 
     template <class Work>
     decltype(auto) use(const Work& work) {
+        require_whole();
         if (busy_.exchange(true)) throw_busy();
         struct Release {
             std::atomic<bool>& busy;
@@ -42,6 +43,7 @@ class SharedBank {
     // Work that is done sooner than the GIL would be released and got back. Nobody holds the bank.
     template <class Work>
     decltype(auto) use_briefly(const Work& work) {
+        require_whole();
         if (busy_) throw_busy();
         return work(bank_);
     }
@@ -56,11 +58,22 @@ class SharedBank {
     }
 
     KnownLabels labels;
+    // What Python knows of the rows. It changes in the call that takes them in, so that no signal
+    // comes between.
+    nb::object header = nb::none();
 
   private:
     Bank bank_;
     std::atomic<bool> busy_{false};
     std::atomic<bool> held_{false};
+
+    void require_whole() const {
+        if (!bank_.is_whole())
+            throw std::runtime_error(
+                "this bank ran out of memory in the middle of an update or a merge and holds a "
+                "part of it: go on from bytes or a checkpoint of before, with smaller batches, "
+                "fewer features or a larger epsilon");
+    }
 
     [[noreturn]] static void throw_busy() {
         throw std::runtime_error(

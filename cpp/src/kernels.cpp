@@ -47,9 +47,10 @@ Kernels::PowerSums weighted_power_sums(const double* values, const double* weigh
     double squares[kSums] = {};
     const auto add = [&](std::size_t i, std::size_t k) {
         const double delta = values[i] - shift;
+        const double weighed = weights[i] * delta;
         weight[k] += weights[i];
-        sum[k] += weights[i] * delta;
-        squares[k] += weights[i] * (delta * delta);
+        sum[k] += weighed;
+        squares[k] += weighed * delta;  // nothing where nothing is weighed, however far away
     };
     std::size_t i = 0;
     for (; i + kSums <= n; i += kSums)
@@ -90,8 +91,9 @@ void add_rows(const double* const* rows, const double* w, std::size_t j, const d
     load(sums, sum + j), load(sums_of_squares, squares + j);
     x -= from, y -= from, z -= from, u -= from;
     if constexpr (kWeighted) {
-        sums += (w[0] * x + w[1] * y) + (w[2] * z + w[3] * u);
-        sums_of_squares += (w[0] * (x * x) + w[1] * (y * y)) + (w[2] * (z * z) + w[3] * (u * u));
+        const Values a = w[0] * x, b = w[1] * y, c = w[2] * z, d = w[3] * u;
+        sums += (a + b) + (c + d);
+        sums_of_squares += (a * x + b * y) + (c * z + d * u);
     } else {
         sums += (x + y) + (z + u);
         sums_of_squares += (x * x + y * y) + (z * z + u * u);
@@ -125,8 +127,9 @@ void row_power_sums(const Kernels::Rows& rows, std::size_t width, const double* 
     for (; k < rows.n; ++k)
         for (std::size_t j = 0; j < width; ++j) {
             const double delta = row(k)[j] - shift[j];
-            sum[j] += kWeighted ? rows.weights[k] * delta : delta;
-            squares[j] += kWeighted ? rows.weights[k] * (delta * delta) : delta * delta;
+            const double weighed = kWeighted ? rows.weights[k] * delta : delta;
+            sum[j] += weighed;
+            squares[j] += weighed * delta;
         }
 }
 

@@ -67,8 +67,9 @@ struct StripLanes {
             sum += delta;
             squares += delta * delta;
         } else {
-            sum += *weight * delta;
-            squares += *weight * (delta * delta);
+            const Doubles weighed = *weight * delta;
+            sum += weighed;
+            squares += weighed * delta;  // nothing where nothing is weighed, however far away
         }
         // the floor first: subtracting first could round a value into the next cell
         Doubles cell = x * per_width;

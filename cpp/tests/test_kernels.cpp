@@ -108,8 +108,9 @@ TEST_CASE("read_strip") {
                     for (std::size_t k = 0; k < n; ++k) {
                         const double value = matrix[order[k] * stride + j];
                         const double delta = value - shifts[j];
-                        sum += weighted ? weights[k] * delta : delta;
-                        squares += weighted ? weights[k] * (delta * delta) : delta * delta;
+                        const double weighed = weighted ? weights[k] * delta : delta;
+                        sum += weighed;
+                        squares += weighed * delta;
                         cells_right =
                             cells_right && out[j * out_stride + k] == plain_cell(value, rules[j]);
                     }
@@ -302,7 +303,7 @@ TEST_CASE("row_power_sums") {
                     for (std::size_t j = 0; j < width; ++j) {
                         const auto part = [&](std::size_t k, bool square) {
                             const double delta = matrix[order[k] * stride + j] - shift[j];
-                            return (weighted ? weights[k] : 1.0) * (square ? delta * delta : delta);
+                            return (weighted ? weights[k] : 1.0) * delta * (square ? delta : 1.0);
                         };
                         const auto add = [&](double& into, bool square) {
                             std::size_t k = 0;  // four rows at a time, in pairs

@@ -28,6 +28,9 @@ def admitted(
 ) -> Admission:
     """All of the batch, or what is within the limits; LimitError where that is not an option."""
     classes, labels = known.encode(batch.y)
+    if core.ticks and not core.is_sparse and batch.n_features > core.n_features:
+        # Dense columns that were left out once stay out: nothing is known of the rows they had.
+        batch = batch.part(np.ones(batch.n_rows, np.bool_), core.n_features)
     if meter.is_free(batch, len(labels)):
         return Admission(batch, classes, labels, 0)
     if not limits.ignores_new:

@@ -104,8 +104,7 @@ class Bank:
         self.n_threads = n_threads
         self._threads = thread_count(n_threads)
         limits = Limits(max_features, max_classes, max_bytes, on_limit)
-        self._know(Header(Labels(), None, limits, 0, 0))
-        self._core = CoreBank(
+        core = CoreBank(
             epsilon,
             moments,
             quantiles,
@@ -113,13 +112,21 @@ class Bank:
             Clock[clock],
             half_life_of(alpha, half_life),
         )
+        self._adopt(core, Header(Labels(), None, limits, 0, 0))
 
-    def _know(self, header: Header) -> None:
-        self._labels, self._names, self._limits = header[:3]
-        self._ignored_rows, self._ignored_features = header[3:]
+    def _adopt(self, core: CoreBank, header: Header) -> None:
+        core.header = header
+        self._core = core
         self._meter = Meter()
         self._plain_rows = False
         self._labels_of_core: Labels | None = None
+
+    # What a bank knows that its core does not is kept there all the same: it changes together with
+    # the rows, so that no interrupt comes between.
+    _header = property(lambda self: cast("Header", self._core.header))
+    _labels = property(lambda self: cast("Labels", self._core.header.labels))
+    _names = property(lambda self: cast("tuple[str, ...] | None", self._core.header.names))
+    _limits = property(lambda self: cast("Limits", self._core.header.limits))
 
     epsilon = property(lambda self: cast("float", self._core.epsilon))
     moments = property(lambda self: cast("bool", self._core.moments))
@@ -161,7 +168,7 @@ class Bank:
 
         ``n_rows`` and the rows ignored are all the rows that were given.
         """
-        return {"rows": self._ignored_rows, "features": self._ignored_features}
+        return {"rows": self._header.ignored_rows, "features": self._header.ignored_features}
 
     @property
     def now(self) -> float | None:
@@ -215,15 +222,15 @@ class Bank:
         if not self._labels.are_first_numbers(n_classes):
             return False
         with self._core:
-            return self._learn(batch, batch.y.astype(np.uint32), n_classes)
+            return self._learn(batch, batch.y.astype(np.uint32), self._header)
 
-    def _learn(self, batch: Batch, classes: NDArray[np.uint32], n_classes: int) -> bool:
+    def _learn(self, batch: Batch, classes: NDArray[np.uint32], header: Header) -> bool:
         """False if the rows need a closer look, where nobody had one; then nothing has changed."""
-        X, rows = batch.X, (classes, batch.sample_weight, batch.t, n_classes, self._threads)
-        looked_at = batch.was_looked_at
+        X, rows = batch.X, (classes, batch.sample_weight, batch.t, len(header.labels))
+        how = (self._threads, batch.was_looked_at, header)
         if isinstance(X, np.ndarray):
-            return self._core.update_dense(X, *rows, looked_at)
-        return self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows, looked_at)
+            return self._core.update_dense(X, *rows, *how)
+        return self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows, *how)
 
     def _take(self, batch: Batch) -> Bank:
         if self.clock == "time":
@@ -238,16 +245,21 @@ class Bank:
         batch, classes, labels, n_ignored = admitted(
             batch, self._labels, self._core, self._limits, self._meter
         )
-        names = self._names_with(batch)
-        if not self._learn(batch, classes, len(labels)):
+        left_out = width - max(self.n_features, batch.n_features)
+        header = Header(
+            labels,
+            self._names_with(batch),
+            self._limits,
+            self._header.ignored_rows + n_ignored,
+            max(self._header.ignored_features, left_out),
+        )
+        self._plain_rows = False
+        if not self._learn(batch, classes, header):
             looked_at = batch.looked_at(self.missing)  # raises if a value is not finite
             if looked_at.X is batch.X:
                 raise ValueError("X was changed by someone else while it was read.")
-            self._learn(looked_at, classes, len(labels))
-        self._learn_labels(labels)
-        self._ignored_rows += n_ignored
-        self._ignored_features = max(self._ignored_features, width - self.n_features)
-        self._names = names
+            self._learn(looked_at, classes, header)
+        self._open_fast_lane()
         return self
 
     def _names_with(self, batch: Batch) -> tuple[str, ...] | None:
@@ -261,20 +273,22 @@ class Bank:
         check_text(names[len(self._names or ()) :], "Feature names")
         return names or None
 
-    def _learn_labels(self, labels: Labels) -> None:
-        """Also opens the fast lane of ``update``, if no limit can be met."""
-        self._labels = labels
-        self._plain_rows = self._meter.free == (self.n_features, len(labels))
-        if self._plain_rows and labels is not self._labels_of_core:
+    def _open_fast_lane(self) -> None:
+        """Of ``update``, if no limit can be met."""
+        labels = self._labels
+        if self._meter.free != (self.n_features, len(labels)):
+            return
+        if labels is not self._labels_of_core:
             known = labels.array()
             self._core.know_labels(labels.numbers, known if known.dtype == np.int64 else None)
             self._labels_of_core = labels
+        self._plain_rows = True
 
     def _check_width(self, batch: Batch) -> None:
         """Sparse rows may be narrower (what is absent is 0) or wider (columns are added)."""
         fresh = self.n_features == 0 and not self._core.ticks
         free = sparse.issparse(batch.X) and self._core.is_sparse
-        expected = self.n_features + self._ignored_features
+        expected = self.n_features + self._header.ignored_features
         if not fresh and not free and batch.n_features != expected:
             raise ValueError(
                 f"X has {batch.n_features} features, but this bank is expecting "
@@ -293,7 +307,7 @@ class Bank:
     def set_limits(self, **limits: Any) -> Bank:
         """Change ``max_features``, ``max_classes``, ``max_bytes`` or ``on_limit`` from now on."""
         with self._core:
-            self._limits = replace(self._limits, **limits)
+            self._core.header = self._header._replace(limits=replace(self._limits, **limits))
             self._meter, self._plain_rows = Meter(), False
         return self
 
@@ -323,13 +337,25 @@ class Bank:
             needed = of_merge(self._core, other._core, n_features, len(labels))
             if needed > self._limits.bytes:
                 raise self._limits.too_large(self._core.nbytes, needed)
-            self._core.merge(
-                other._core, class_map, target, len(labels), n_features, start, self._threads
+            theirs = other._header
+            header = Header(
+                labels,
+                names,
+                self._limits,
+                self._header.ignored_rows + theirs.ignored_rows,
+                max(self._header.ignored_features, theirs.ignored_features),
             )
-            self._labels, self._names = labels, names
-            self._ignored_rows += other._ignored_rows
-            self._ignored_features = max(self._ignored_features, other._ignored_features)
-            self._meter = Meter()
+            self._meter, self._plain_rows = Meter(), False
+            self._core.merge(
+                other._core,
+                class_map,
+                target,
+                len(labels),
+                n_features,
+                start,
+                self._threads,
+                header,
+            )
         return self
 
     @property
@@ -374,9 +400,9 @@ class Bank:
         part.n_threads, part._threads = self.n_threads, self._threads
         with self._core:
             begin, p = self._range(features)
-            part._core = self._core.cut(begin, p)
             names = None if self._names is None else self._names[begin : begin + p]
-            part._know(Header(self._labels, names, self._limits, self._ignored_rows, 0))
+            header = self._header._replace(names=names, ignored_features=0)
+            part._adopt(self._core.cut(begin, p), header)
         return part
 
     def _range(self, features: slice | None) -> tuple[int, int]:
@@ -388,9 +414,7 @@ class Bank:
     def to_bytes(self) -> bytes:
         """The whole state; ``from_bytes`` gives an equal bank back."""
         with self._core:
-            ignored = self._ignored_rows, self._ignored_features
-            header = Header(self._labels, self._names, self._limits, *ignored)
-            return codec.pack(header.stored(), self._core.to_bytes())
+            return codec.pack(self._header.stored(), self._core.to_bytes())
 
     @classmethod
     def from_bytes(cls, data: bytes, *, n_threads: int | None = None) -> Bank:
@@ -399,8 +423,7 @@ class Bank:
         core = CoreBank.from_bytes(payload)
         bank = cls.__new__(cls)
         bank.n_threads, bank._threads = n_threads, thread_count(n_threads)
-        bank._core = core
-        bank._know(Header.restored(header, core.n_classes, core.n_features))
+        bank._adopt(core, Header.restored(header, core.n_classes, core.n_features))
         return bank
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -211,3 +212,26 @@ def test_limits_are_stored_only_where_they_are_not_the_default():
     limits = Limits(max_bytes=math.inf, max_classes=7)
     assert Limits.restored(limits.stored()) == limits
     assert ds.Bank.from_bytes(ds.Bank(max_bytes=math.inf).to_bytes()).max_bytes == math.inf
+
+
+def test_rows_after_a_merge_that_made_the_bank_wider_are_held_to_the_limit():
+    rng, y = np.random.default_rng(0), np.arange(500) % 2
+    names = [f"f{j}" for j in range(405)]
+    bank, other = ds.Bank(max_bytes=2e6), ds.Bank()
+    bank.update(pd.DataFrame(rng.normal(size=(100, 5)), columns=names[:5]), y[:100])
+    other.update(pd.DataFrame(rng.normal(size=(10, 400)), columns=names[5:]), y[:10])
+    bank.merge(other)
+    with pytest.raises(LimitError, match="max_bytes"):
+        bank.update(rng.normal(size=(500, 405)), y)
+
+
+@pytest.mark.parametrize("on_limit", ["ignore_new", "error"])
+def test_dense_columns_that_were_left_out_stay_out_when_the_limit_is_raised(on_limit):
+    rng, y = np.random.default_rng(0), np.arange(40) % 2
+    X = rng.normal(size=(40, 9))
+    bank = ds.Bank(max_features=6, on_limit="ignore_new").update(X, y)
+    bank.set_limits(max_features=100, on_limit=on_limit)
+    for weight in (None, np.ones(40)):  # nothing is known of the rows they had
+        bank.update(X, y, sample_weight=weight)
+    assert bank.n_features == 6
+    assert bank.ignored["features"] == 3

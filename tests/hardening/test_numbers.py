@@ -133,3 +133,17 @@ def test_no_warning_reaches_the_caller():
         warnings.simplefilter("error")
         scores(X * 1e200, Y)
         scores(X * 1e-200, Y)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("options", [{}, {"quantiles": False}])
+@pytest.mark.parametrize("value", [1e155, LARGEST])
+def test_a_row_of_weight_0_adds_nothing_however_large_it_is(form, options, value):
+    sentinel, weight = X.copy(), np.ones(N)
+    sentinel[::7], weight[::7] = value, 0.0
+    for at in (X, sentinel):
+        snap = ds.Bank(0.001, **options).update(form(at), Y, sample_weight=weight).freeze()
+        for c in (0, 1):
+            kept = X[(c == Y) & (weight > 0), 0]
+            assert snap.mean[c, 0] == pytest.approx(kept.mean(), rel=1e-12)
+            assert snap.var[c, 0] == pytest.approx(kept.var(), rel=1e-12)

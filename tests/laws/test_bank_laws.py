@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -72,6 +74,25 @@ def test_any_split_gives_the_same_bits(stream: Stream, data: st.DataObject) -> N
         assert split.n_rows == n
         assert split.to_bytes() == whole.to_bytes()
         assert_frozen_bits(split, whole)
+
+
+@pytest.mark.parametrize("options", [{}, {"half_life": 900.0}, {"quantiles": False}])
+@pytest.mark.parametrize("seed", range(4))
+def test_any_split_gives_the_same_bits_whenever_classes_come(
+    seed: int, options: dict[str, Any]
+) -> None:
+    """Over several blocks, the classes coming one after another."""
+    rng = np.random.default_rng(seed)
+    n = 6000
+    X = np.where(rng.random((n, 3)) < 0.02, np.nan, rng.normal(size=(n, 3)))
+    known = 1 + np.searchsorted(np.sort(rng.integers(0, n, 5)), np.arange(n))
+    y = rng.integers(0, known)
+    whole = ds.Bank(missing="ignore", **options).update(X, y)
+    for ends in ([1600], np.sort(rng.integers(0, n, 3)), np.arange(250, n, 250)):
+        split = ds.Bank(missing="ignore", n_threads=2, **options)
+        for rows in np.split(np.arange(n), ends):
+            split.update(X[rows], y[rows])
+        assert split.to_bytes() == whole.to_bytes()
 
 
 def assert_frozen_bits(a: ds.Bank, b: ds.Bank) -> None:

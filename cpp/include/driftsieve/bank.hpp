@@ -59,51 +59,35 @@ class Bank {
         return std::get<DenseStore>(store_).place(ahead, more);
     }
 
-    template <class T>
-    void update(const MatrixView<T>& matrix, RowInfo info, std::size_t n_classes,
-                unsigned n_threads) {
+    // Whether the last change came to its end. One that did not, for want of memory, leaves a bank
+    // of no use.
+    bool is_whole() const { return is_whole_; }
+
+    // Throws BadRows, some rows taken in, if nobody has looked at them before and they are not as
+    // they should be; see DenseStore and SparseMoments. Sparse rows must have been looked at where
+    // the bank has quantiles or is dense.
+    template <class Rows>
+    void update(const Rows& rows, RowInfo info, std::size_t n_classes, unsigned n_threads) {
         std::vector<double> times;
-        begin_update(matrix.n_rows, info, n_classes, times);
-        if (std::holds_alternative<std::monostate>(store_))
-            store_ = DenseStore(config_, matrix.n_cols);
-        widen_to(matrix.n_cols);
-        if (auto* dense = std::get_if<DenseStore>(&store_)) {
-            dense->update(matrix, info, n_classes_, fading(), n_threads);
-            return;
-        }
-        add_rows(matrix, info, n_threads);
+        timeline_.read(rows.n_rows, info, times);
+        n_classes_ = std::max(n_classes_, n_classes);
+        is_whole_ = false;
+        take(rows, info, n_threads);
+        is_whole_ = true;
     }
 
     // Rows that it only keeps, and which must be finite. If a value is not, it says false and has
     // changed nothing: whether it is can be seen while the row is copied.
     template <class T>
     bool keep_if_finite(const MatrixView<T>& matrix, const RowInfo& info, std::size_t n_classes) {
-        const auto before = std::tuple(timeline_, n_classes_);
+        const auto before = std::tuple(timeline_, n_classes_, is_whole_);
         try {
             update(matrix, info, n_classes, 1);
             return true;
         } catch (const NotFinite&) {
-            std::tie(timeline_, n_classes_) = before;
+            std::tie(timeline_, n_classes_, is_whole_) = before;
             return false;
         }
-    }
-
-    // Throws NotCanonical, some rows taken in, if columns are not as they should be and nobody has
-    // looked before; not where the bank has quantiles or is dense.
-    template <class T, class Index>
-    void update(const CsrView<T, Index>& matrix, RowInfo info, std::size_t n_classes,
-                unsigned n_threads) {
-        std::vector<double> times;
-        begin_update(matrix.n_rows, info, n_classes, times);
-        if (std::holds_alternative<std::monostate>(store_)) make_sparse(matrix.n_cols);
-        widen_to(matrix.n_cols);
-        if (auto* dense = std::get_if<DenseStore>(&store_)) {
-            for_each_dense_part(matrix, n_features_, [&](std::size_t i, const auto& part) {
-                dense->update(part, info.part(i, part.n_rows), n_classes_, fading(), n_threads);
-            });
-            return;
-        }
-        add_rows(matrix, info, n_threads);
     }
 
     // `other` saw other rows of the stream, its clock reading `start` less. Its class c is our
@@ -113,33 +97,12 @@ class Bank {
                double start, unsigned n_threads) {
         timeline_.join(other.timeline_, start);
         n_classes_ = std::max(n_classes_, n_classes);
-        if (std::holds_alternative<std::monostate>(other.store_)) return;
-        if (start != 0.0) other.shift_clock(start, n_threads);
-        if (std::holds_alternative<std::monostate>(store_)) {
-            if (other.is_sparse())
-                make_sparse(n_features);
-            else
-                store_ = DenseStore(config_, n_features);
-            n_features_ = n_features;
+        is_whole_ = false;
+        if (!std::holds_alternative<std::monostate>(other.store_)) {
+            if (start != 0.0) other.shift_clock(start, n_threads);
+            join(std::move(other), class_map, target, n_features, n_threads);
         }
-        if (is_sparse() && other.is_sparse()) {
-            widen_to(n_features);
-            with_sparse([&](auto& sparse) {
-                using Store = std::decay_t<decltype(sparse)>;
-                sparse.merge(std::move(std::get<Store>(other.store_)), target, class_map,
-                             n_classes_, n_threads);
-            });
-            return;
-        }
-        // a sparse and a dense state meet as dense ones, the zeros written out
-        make_dense(n_threads);
-        other.make_dense(n_threads);
-        widen_to(n_features);
-        auto& theirs = std::get<DenseStore>(other.store_);
-        bool in_place = target.size() == n_features;
-        for (std::size_t j = 0; j < target.size(); ++j) in_place = in_place && target[j] == j;
-        std::get<DenseStore>(store_).merge(in_place ? theirs : theirs.widened(target, n_features),
-                                           class_map, n_classes_, fading(), n_threads);
+        is_whole_ = true;
     }
 
     // The same rows, features [begin, begin + count) only.
@@ -273,6 +236,7 @@ class Bank {
     Timeline timeline_;
     std::size_t n_features_ = 0;
     std::size_t n_classes_ = 0;
+    bool is_whole_ = true;
     // what kind of store is stored as a number: its place
     std::variant<std::monostate, DenseStore, SparseStore, SparseMoments> store_;
 
@@ -297,11 +261,55 @@ class Bank {
         if (const auto* moments = std::get_if<SparseMoments>(&store_)) use(*moments);
     }
 
-    // Throws before anything has changed.
-    void begin_update(std::size_t n_rows, RowInfo& info, std::size_t n_classes,
-                      std::vector<double>& times) {
-        timeline_.read(n_rows, info, times);
-        n_classes_ = std::max(n_classes_, n_classes);
+    template <class T>
+    void take(const MatrixView<T>& matrix, const RowInfo& info, unsigned n_threads) {
+        if (std::holds_alternative<std::monostate>(store_))
+            store_ = DenseStore(config_, matrix.n_cols);
+        widen_to(matrix.n_cols);
+        if (auto* dense = std::get_if<DenseStore>(&store_))
+            dense->update(matrix, info, fading(), n_threads);
+        add_rows(matrix, info, n_threads);
+    }
+
+    template <class T, class Index>
+    void take(const CsrView<T, Index>& matrix, const RowInfo& info, unsigned n_threads) {
+        if (std::holds_alternative<std::monostate>(store_)) make_sparse(matrix.n_cols);
+        widen_to(matrix.n_cols);
+        if (auto* dense = std::get_if<DenseStore>(&store_))
+            for_each_dense_part(matrix, n_features_, [&](std::size_t i, const auto& part) {
+                dense->update(part, info.part(i, part.n_rows), fading(), n_threads);
+            });
+        add_rows(matrix, info, n_threads);
+    }
+
+    // Takes in what the store of `other` has.
+    void join(Bank other, std::span<const std::uint32_t> class_map,
+              std::span<const std::size_t> target, std::size_t n_features, unsigned n_threads) {
+        if (std::holds_alternative<std::monostate>(store_)) {
+            if (other.is_sparse())
+                make_sparse(n_features);
+            else
+                store_ = DenseStore(config_, n_features);
+            n_features_ = n_features;
+        }
+        if (is_sparse() && other.is_sparse()) {
+            widen_to(n_features);
+            with_sparse([&](auto& sparse) {
+                using Store = std::decay_t<decltype(sparse)>;
+                sparse.merge(std::move(std::get<Store>(other.store_)), target, class_map,
+                             n_classes_, n_threads);
+            });
+            return;
+        }
+        // a sparse and a dense state meet as dense ones, the zeros written out
+        make_dense(n_threads);
+        other.make_dense(n_threads);
+        widen_to(n_features);
+        auto& theirs = std::get<DenseStore>(other.store_);
+        bool in_place = target.size() == n_features;
+        for (std::size_t j = 0; j < target.size(); ++j) in_place = in_place && target[j] == j;
+        std::get<DenseStore>(store_).merge(in_place ? theirs : theirs.widened(target, n_features),
+                                           class_map, n_classes_, fading(), n_threads);
     }
 
     void widen_to(std::size_t n_features) {
@@ -318,7 +326,7 @@ class Bank {
         n_features_ = std::max(n_features_, n_features);
     }
 
-    // To a sparse store.
+    // To the store, if that is a sparse one.
     template <class Rows>
     void add_rows(const Rows& rows, const RowInfo& info, unsigned n_threads) {
         with_sparse([&](auto& sparse) {

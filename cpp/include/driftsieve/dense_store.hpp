@@ -38,8 +38,8 @@ class DenseStore {
     // Throws NotFinite where a value is infinite or missing, unless it may be, and leaves a store
     // of no use.
     template <class T>
-    void update(const MatrixView<T>& matrix, const RowInfo& info, std::size_t n_classes,
-                const Fading& fading, unsigned n_threads) {
+    void update(const MatrixView<T>& matrix, const RowInfo& info, const Fading& fading,
+                unsigned n_threads) {
         const std::size_t block_rows = rows_per_block();
         const std::size_t most_rows = std::max(block_rows, kRowsAtOnce / block_rows * block_rows);
         for (std::size_t i = 0, count; i < matrix.n_rows; i += count) {
@@ -49,11 +49,11 @@ class DenseStore {
                           : std::min(left, block_rows - open_rows());
             const MatrixView<T> part = matrix.rows(i, count);
             if (whole) {
-                consume(part, info.part(i, count), n_classes, fading, n_threads);
+                consume(part, info.part(i, count), fading, n_threads);
             } else {
                 if (!open_.append(part, info.part(i, count), block_rows, !config_.ignore_missing))
                     throw NotFinite();
-                if (open_rows() == block_rows) close_block(n_classes, fading, n_threads);
+                if (open_rows() == block_rows) close_block(fading, n_threads);
             }
         }
     }
@@ -77,7 +77,7 @@ class DenseStore {
         std::vector<std::uint32_t> classes;
         for (const std::uint32_t cls : info.classes) classes.push_back(class_map[cls]);
         info.classes = classes;
-        update(other.open_.values(n_features()), info, n_classes, fading, n_threads);
+        update(other.open_.values(n_features()), info, fading, n_threads);
     }
 
     // The same rows with column j moved to target[j] of a wider matrix whose other columns are 0.
@@ -205,21 +205,23 @@ class DenseStore {
         });
     }
 
-    void close_block(std::size_t n_classes, const Fading& fading, unsigned n_threads) {
-        consume(open_.values(n_features()), open_.info(), n_classes, fading, n_threads);
+    void close_block(const Fading& fading, unsigned n_threads) {
+        consume(open_.values(n_features()), open_.info(), fading, n_threads);
         open_.clear();
     }
 
-    // Whole blocks.
+    // Whole blocks. A class counts from the block in which it is first seen, not from the batch.
     template <class T>
-    void consume(const MatrixView<T>& matrix, const RowInfo& info, std::size_t n_classes,
-                 const Fading& fading, unsigned n_threads) {
+    void consume(const MatrixView<T>& matrix, const RowInfo& info, const Fading& fading,
+                 unsigned n_threads) {
         const std::size_t block_rows = rows_per_block();
         std::vector<Arrival> blocks;
         for (std::size_t i = 0; i < matrix.n_rows; i += block_rows) {
             const RowInfo part = info.part(i, block_rows);
             const double factor = ledger_.advance(latest_epoch(part, fading));
-            RowBlock block = RowBlock::of(part, n_classes, fading, ledger_.epoch);
+            const std::size_t last = *std::max_element(part.classes.begin(), part.classes.end());
+            RowBlock block = RowBlock::of(part, std::max(ledger_.totals.size(), last + 1), fading,
+                                          ledger_.epoch);
             block.add_to(ledger_);
             blocks.push_back({std::move(block), factor, ledger_.totals});
         }

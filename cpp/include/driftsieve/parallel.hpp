@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -46,7 +47,10 @@ void parallel_work(std::size_t n, std::size_t chunk, unsigned n_threads, const M
         }
     };
     std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < n_shares; ++i) helpers.emplace_back(drain, i);
+    try {
+        for (std::size_t i = 1; i < n_shares; ++i) helpers.emplace_back(drain, i);
+    } catch (const std::system_error&) {  // no more threads: those there are do it all
+    }
     drain(0);
     helpers.clear();  // joins
     if (failure) std::rethrow_exception(failure);

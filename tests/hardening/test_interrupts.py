@@ -1,0 +1,178 @@
+"""Ctrl-C, or no memory left, while rows are taken in: all are in, or none, or the bank says so."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import driftsieve as ds
+
+N = 60_000
+DELAYS = [0.0002, 0.001, 0.003, 0.01]  # seconds; some come while the core works
+
+
+class StoppedError(Exception):
+    """What a handler of signals may raise at any moment, as that of Ctrl-C does."""
+
+
+@pytest.fixture
+def interrupted():
+    def stop(*_):
+        raise StoppedError
+
+    def call(work, delay):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            work()
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+        except StoppedError:
+            return True
+        return False
+
+    before = signal.signal(signal.SIGALRM, stop)
+    yield call
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def rows(seed, labels, n=N):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 30)), rng.choice(labels, n)
+
+
+def first_rows(bank, X, y):
+    return lambda: bank.update(X, y)
+
+
+def rows_of_a_new_class(bank, X, y):
+    bank.update(*rows(1, ["a", "b"], 1000))
+    return lambda: bank.update(X, np.where(y == "b", "c", y))
+
+
+def named_rows(bank, X, y):
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+    return lambda: bank.update(frame, y)
+
+
+def sparse_rows(bank, X, y):
+    X = sparse.csr_array(np.where(np.abs(X) > 1.5, X, 0.0))
+    return lambda: bank.update(X, y)
+
+
+def a_merge(bank, X, y):
+    bank.update(*rows(1, ["a", "b"], 1000))
+    other = ds.Bank().update(X, np.where(y == "b", "c", y))
+    return lambda: bank.merge(other)
+
+
+def ignored_rows(bank, X, y):
+    bank.set_limits(max_classes=1, on_limit="ignore_new")
+    return lambda: bank.update(X, y)
+
+
+@pytest.mark.parametrize(
+    "prepared", [first_rows, rows_of_a_new_class, named_rows, sparse_rows, a_merge, ignored_rows]
+)
+def test_an_interrupt_leaves_all_or_nothing(prepared, interrupted):
+    seen = set()
+    for delay in DELAYS:
+        bank = ds.Bank()
+        work = prepared(bank, *rows(0, ["a", "b"]))
+        before = bank.to_bytes()
+        prepared(whole := ds.Bank(), *rows(0, ["a", "b"]))()
+        seen.add(interrupted(work, delay))
+        assert bank.to_bytes() in (before, whole.to_bytes())
+        if bank.n_rows:
+            bank.freeze()
+    assert True in seen, "no interrupt came while there was work to do"
+
+
+def test_no_later_class_takes_the_rows_of_one_that_was_interrupted(interrupted):
+    for delay in DELAYS:
+        bank = ds.Bank()
+        interrupted(rows_of_a_new_class(bank, *rows(0, ["a", "b"])), delay)
+        bank.update(rows(2, ["z"], 100)[0], ["z"] * 100)
+        snapshot = bank.freeze()
+        assert dict(zip(snapshot.classes, snapshot.class_weight, strict=True))["z"] == 100
+
+
+def test_a_bank_that_ran_out_of_memory_says_so_from_then_on():
+    """In a process of its own, since it is the one that may not have more memory."""
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(OUT_OF_MEMORY)], capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stderr
+    outcomes = found.stdout.split()
+    assert set(outcomes) <= {"taken", "unchanged", "refused"}
+    assert "refused" in outcomes, "memory never ran out in the middle"
+
+
+def test_fewer_threads_than_wanted_do_the_same_work():
+    """Their stacks do not fit into the memory that the process may have."""
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(NO_THREADS)], capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stderr
+
+
+NO_THREADS = """
+    import re, resource, threading
+    from pathlib import Path
+    import numpy as np
+    import driftsieve as ds
+
+    def size():
+        return int(re.search(r"VmSize:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
+
+    X = np.random.default_rng(0).normal(size=(8000, 100))
+    y = np.arange(8000) % 3
+    alone = ds.Bank(n_threads=1).update(X, y).to_bytes()
+    many = ds.Bank(n_threads=64)
+    resource.setrlimit(resource.RLIMIT_AS, (size() + (40 << 20), resource.RLIM_INFINITY))
+    assert many.update(X, y).to_bytes() == alone
+    try:
+        threads = [threading.Thread(target=threading.Event().wait, daemon=True) for _ in range(64)]
+        for thread in threads:
+            thread.start()
+        raise SystemExit("there was room for 64 threads")
+    except RuntimeError:
+        pass
+"""
+
+OUT_OF_MEMORY = """
+    import re, resource
+    from pathlib import Path
+    import numpy as np
+    import driftsieve as ds
+
+    def size():
+        return int(re.search(r"VmSize:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
+
+    X = np.random.default_rng(0).normal(size=(20000, 100))
+    y = np.arange(20000) % 3
+    for spare in [0, 64, 200, 500, 900, 1100, 1500, 2000]:
+        bank = ds.Bank(epsilon=0.001, n_threads=1, max_bytes=1e12).update(X[:9000], y[:9000])
+        before = bank.to_bytes()
+        resource.setrlimit(resource.RLIMIT_AS, (size() + spare * 1024, resource.RLIM_INFINITY))
+        try:
+            bank.update(X[9000:], y[9000:])
+            outcome = "taken"
+        except MemoryError:
+            outcome = "failed"
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+        if outcome == "failed":
+            try:
+                outcome = "unchanged" if bank.to_bytes() == before else "CHANGED"
+                bank.freeze()
+            except RuntimeError as error:
+                assert "ran out of memory" in str(error)
+                outcome = "refused"
+        elif bank.n_rows != 20000:
+            outcome = "LOST"
+        print(outcome)
+"""
