@@ -121,12 +121,10 @@ class Bank:
         self._plain_rows = False
         self._labels_of_core: Labels | None = None
 
-    # What a bank knows that its core does not is kept there all the same: it changes together with
-    # the rows, so that no interrupt comes between.
-    _header = property(lambda self: cast("Header", self._core.header))
-    _labels = property(lambda self: cast("Labels", self._core.header.labels))
-    _names = property(lambda self: cast("tuple[str, ...] | None", self._core.header.names))
-    _limits = property(lambda self: cast("Limits", self._core.header.limits))
+    @property
+    def _header(self) -> Header:
+        """Kept by the core: it changes together with the rows, so no interrupt comes between."""
+        return cast("Header", self._core.header)
 
     epsilon = property(lambda self: cast("float", self._core.epsilon))
     moments = property(lambda self: cast("bool", self._core.moments))
@@ -135,10 +133,10 @@ class Bank:
     missing = property(lambda self: "ignore" if self._core.ignore_missing else "error")
     n_features = property(lambda self: cast("int", self._core.n_features))
 
-    max_features = property(lambda self: cast("int", self._limits.max_features))
-    max_classes = property(lambda self: cast("int", self._limits.max_classes))
-    max_bytes = property(lambda self: cast("float", self._limits.bytes))
-    on_limit = property(lambda self: cast("OnLimit", self._limits.on_limit))
+    max_features = property(lambda self: cast("int", self._header.limits.max_features))
+    max_classes = property(lambda self: cast("int", self._header.limits.max_classes))
+    max_bytes = property(lambda self: cast("float", self._header.limits.bytes))
+    on_limit = property(lambda self: cast("OnLimit", self._header.limits.on_limit))
 
     @property
     def half_life(self) -> float:
@@ -152,11 +150,11 @@ class Bank:
     @property
     def classes(self) -> NDArray[Any]:
         """Labels seen so far, sorted."""
-        return self._labels.sorted()[0]
+        return self._header.labels.sorted()[0]
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        return self._names
+        return self._header.names
 
     @property
     def n_rows(self) -> int:
@@ -184,8 +182,8 @@ class Bank:
     def __repr__(self) -> str:
         return (
             f"<driftsieve.Bank: {self.n_rows} rows, {self.n_features} features, "
-            f"{len(self._labels)} classes, epsilon={self.epsilon}, half_life={self.half_life}, "
-            f"clock={self.clock!r}>"
+            f"{len(self._header.labels)} classes, epsilon={self.epsilon}, "
+            f"half_life={self.half_life}, clock={self.clock!r}>"
         )
 
     def update(
@@ -219,7 +217,7 @@ class Bank:
         False, and nothing has changed, if the labels of this bank are not 0 to ``n_classes`` - 1,
         in that order.
         """
-        if not self._labels.are_first_numbers(n_classes):
+        if not self._header.labels.are_first_numbers(n_classes):
             return False
         with self._core:
             return self._learn(batch, batch.y.astype(np.uint32), self._header)
@@ -239,19 +237,18 @@ class Bank:
         elif batch.t is not None:
             raise ValueError(f't is used with clock="time" only; this bank has {self.clock!r}.')
         self._check_width(batch)
-        width = batch.n_features
-        if self._limits.ignores_new and not batch.was_looked_at:
+        width, known = batch.n_features, self._header
+        if known.limits.ignores_new and not batch.was_looked_at:
             batch = batch.looked_at(self.missing)  # all of it, also what is ignored
         batch, classes, labels, n_ignored = admitted(
-            batch, self._labels, self._core, self._limits, self._meter
+            batch, known.labels, self._core, known.limits, self._meter
         )
         left_out = width - max(self.n_features, batch.n_features)
-        header = Header(
-            labels,
-            self._names_with(batch),
-            self._limits,
-            self._header.ignored_rows + n_ignored,
-            max(self._header.ignored_features, left_out),
+        header = known._replace(
+            labels=labels,
+            names=self._names_with(batch),
+            ignored_rows=known.ignored_rows + n_ignored,
+            ignored_features=max(known.ignored_features, left_out),
         )
         self._plain_rows = False
         if not self._learn(batch, classes, header):
@@ -263,19 +260,20 @@ class Bank:
         return self
 
     def _names_with(self, batch: Batch) -> tuple[str, ...] | None:
-        names = max(self._names or (), batch.feature_names or (), key=len)
+        known = self._header.names or ()
+        names = max(known, batch.feature_names or (), key=len)
         width = max(self.n_features, batch.n_features)
         if names and len(names) < width:
             raise ValueError(
                 f"Only {len(names)} of {width} columns would have a name: give feature names with "
                 "every batch, or with none."
             )
-        check_text(names[len(self._names or ()) :], "Feature names")
+        check_text(names[len(known) :], "Feature names")
         return names or None
 
     def _open_fast_lane(self) -> None:
         """Of ``update``, if no limit can be met."""
-        labels = self._labels
+        labels = self._header.labels
         if self._meter.free != (self.n_features, len(labels)):
             return
         if labels is not self._labels_of_core:
@@ -296,18 +294,19 @@ class Bank:
             )
         if batch.feature_names is None or fresh:
             return
-        shared = min(batch.n_features, self.n_features)
-        if self._names is not None and batch.feature_names[:shared] != self._names[:shared]:
-            at = next(j for j in range(shared) if batch.feature_names[j] != self._names[j])
+        shared, known = min(batch.n_features, self.n_features), self._header.names
+        if known is not None and batch.feature_names[:shared] != known[:shared]:
+            at = next(j for j in range(shared) if batch.feature_names[j] != known[j])
             raise ValueError(
                 "The feature names should match those that were passed before: column "
-                f"{at} was {self._names[at]!r} and is {batch.feature_names[at]!r}."
+                f"{at} was {known[at]!r} and is {batch.feature_names[at]!r}."
             )
 
     def set_limits(self, **limits: Any) -> Bank:
         """Change ``max_features``, ``max_classes``, ``max_bytes`` or ``on_limit`` from now on."""
         with self._core:
-            self._core.header = self._header._replace(limits=replace(self._limits, **limits))
+            changed = replace(self._header.limits, **limits)
+            self._core.header = self._header._replace(limits=changed)
             self._meter, self._plain_rows = Meter(), False
         return self
 
@@ -331,36 +330,27 @@ class Bank:
         start = self._start(start)
         with self._core, nullcontext() if other is self else other._core:
             names, target, n_features = united(self._columns, other._columns)
-            class_map, labels = self._labels.union(other._labels)
-            self._limits.check_features(n_features)
-            self._limits.check_classes(len(labels))
+            known, theirs = self._header, other._header
+            class_map, labels = known.labels.union(theirs.labels)
+            known.limits.check_features(n_features)
+            known.limits.check_classes(len(labels))
             needed = of_merge(self._core, other._core, n_features, len(labels))
-            if needed > self._limits.bytes:
-                raise self._limits.too_large(self._core.nbytes, needed)
-            theirs = other._header
-            header = Header(
-                labels,
-                names,
-                self._limits,
-                self._header.ignored_rows + theirs.ignored_rows,
-                max(self._header.ignored_features, theirs.ignored_features),
+            if needed > known.limits.bytes:
+                raise known.limits.too_large(self._core.nbytes, needed)
+            header = known._replace(
+                labels=labels,
+                names=names,
+                ignored_rows=known.ignored_rows + theirs.ignored_rows,
+                ignored_features=max(known.ignored_features, theirs.ignored_features),
             )
             self._meter, self._plain_rows = Meter(), False
-            self._core.merge(
-                other._core,
-                class_map,
-                target,
-                len(labels),
-                n_features,
-                start,
-                self._threads,
-                header,
-            )
+            sizes = (len(labels), n_features, start, self._threads)
+            self._core.merge(other._core, class_map, target, *sizes, header)
         return self
 
     @property
     def _columns(self) -> Columns:
-        return Columns(self._names, self.n_features, self._core.is_sparse)
+        return Columns(self._header.names, self.n_features, self._core.is_sparse)
 
     def _start(self, start: float | None) -> float:
         if self.clock == "time":
@@ -386,10 +376,8 @@ class Bank:
         if operator.index(n_bins) < 2:
             raise ValueError(f"n_bins must be a whole number of at least 2, got {n_bins!r}.")
         with self._core:
-            begin, p = self._range(features)
-            return frozen(
-                self._core, self._labels, self._names, int(n_bins), begin, p, self._threads
-            )
+            block = self._range(features)
+            return frozen(self._core, self._header, int(n_bins), *block, self._threads)
 
     def cut(self, features: slice) -> Bank:
         """A bank of some of the features: the same rows and classes, columns numbered from 0.
@@ -400,7 +388,7 @@ class Bank:
         part.n_threads, part._threads = self.n_threads, self._threads
         with self._core:
             begin, p = self._range(features)
-            names = None if self._names is None else self._names[begin : begin + p]
+            names = self._header.names and self._header.names[begin : begin + p]
             header = self._header._replace(names=names, ignored_features=0)
             part._adopt(self._core.cut(begin, p), header)
         return part

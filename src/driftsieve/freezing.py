@@ -7,21 +7,15 @@ from typing import Any
 import numpy as np
 
 from driftsieve._core import Bank as CoreBank
-from driftsieve.labels import Labels
+from driftsieve.bank_header import Header
 from driftsieve.snapshot import Snapshot
 
 
 def frozen(
-    core: CoreBank,
-    labels: Labels,
-    names: tuple[str, ...] | None,
-    n_bins: int,
-    begin: int,
-    n_features: int,
-    n_threads: int,
+    core: CoreBank, known: Header, n_bins: int, begin: int, n_features: int, n_threads: int
 ) -> Snapshot:
     """Features ``begin`` to ``begin + n_features``, as they stand now."""
-    classes, place = labels.sorted()
+    classes, place = known.labels.sorted()
     totals = np.array(core.totals(), dtype=np.float64).reshape(-1, 3)[np.argsort(place)]
     class_weight, squared = totals[:, 0].copy(), totals[:, 1]
     weight, mean, centred_mean, var, bin_weights, edges, rank_error = core.freeze(
@@ -36,7 +30,7 @@ def frozen(
         class_n_eff=_effective(class_weight, squared),
         n_eff=float(_effective(class_weight.sum(), squared.sum())),
         n_features=n_features,
-        feature_names=None if names is None else names[begin : begin + n_features],
+        feature_names=known.names and known.names[begin : begin + n_features],
         first_feature=begin,
         weight=weight,
         mean=mean,
