@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import math
 import operator
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -211,24 +213,26 @@ class Bank:
         with self._core:
             return self._take(batch)
 
-    def _update_known(self, batch: Batch, n_classes: int) -> bool:
-        """Take in rows that someone has checked and found room for, of classes by number.
+    def _taking(self, batch: Batch) -> Callable[[], bool]:
+        """What takes in rows that someone has checked and found room for, of classes by number.
 
-        False, and nothing has changed, if the labels of this bank are not 0 to ``n_classes`` - 1,
-        in that order.
+        It is one call of the core, so that no interrupt comes between it and the next of its kind.
         """
-        if not self._header.labels.are_first_numbers(n_classes):
-            return False
-        with self._core:
-            return self._learn(batch, batch.y.astype(np.uint32), self._header)
+        known, n_seen = self._header, int(batch.y.max(initial=-1)) + 1
+        if known.labels.are_first_numbers(max(n_seen, len(known.labels))):
+            return self._core_call(batch, batch.y.astype(np.uint32), known)
+        classes, labels = known.labels.encode(batch.y)
+        return self._core_call(batch, classes, known._replace(labels=labels))
 
-    def _learn(self, batch: Batch, classes: NDArray[np.uint32], header: Header) -> bool:
-        """False if the rows need a closer look, where nobody had one; then nothing has changed."""
+    def _core_call(
+        self, batch: Batch, classes: NDArray[np.uint32], header: Header
+    ) -> Callable[[], bool]:
+        """False, and nothing changed, if rows need a closer look that nobody had at them."""
         X, rows = batch.X, (classes, batch.sample_weight, batch.t, len(header.labels))
         how = (self._threads, batch.was_looked_at, header)
         if isinstance(X, np.ndarray):
-            return self._core.update_dense(X, *rows, *how)
-        return self._core.update_csr(X.data, X.indices, X.indptr, X.shape[1], *rows, *how)
+            return partial(self._core.update_dense, X, *rows, *how)
+        return partial(self._core.update_csr, X.data, X.indices, X.indptr, X.shape[1], *rows, *how)
 
     def _take(self, batch: Batch) -> Bank:
         if self.clock == "time":
@@ -251,11 +255,11 @@ class Bank:
             ignored_features=max(known.ignored_features, left_out),
         )
         self._plain_rows = False
-        if not self._learn(batch, classes, header):
+        if not self._core_call(batch, classes, header)():
             looked_at = batch.looked_at(self.missing)  # raises if a value is not finite
             if looked_at.X is batch.X:
                 raise ValueError("X was changed by someone else while it was read.")
-            self._learn(looked_at, classes, header)
+            self._core_call(looked_at, classes, header)()
         self._open_fast_lane()
         return self
 

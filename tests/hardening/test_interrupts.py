@@ -11,6 +11,8 @@ import pytest
 from scipy import sparse
 
 import driftsieve as ds
+from driftsieve.limits import Limits
+from driftsieve.river.dict_bank import DictBank
 
 N = 60_000
 DELAYS = [0.0002, 0.001, 0.003, 0.01]  # seconds; some come while the core works
@@ -99,6 +101,31 @@ def test_no_later_class_takes_the_rows_of_one_that_was_interrupted(interrupted):
         bank.update(rows(2, ["z"], 100)[0], ["z"] * 100)
         snapshot = bank.freeze()
         assert dict(zip(snapshot.classes, snapshot.class_weight, strict=True))["z"] == 100
+
+
+@pytest.mark.parametrize("absent", ["zero", "missing"])
+def test_dictionaries_are_given_to_all_banks_or_to_none(absent, interrupted):
+    rng = np.random.default_rng(0)
+    first = dict.fromkeys(range(100), 1.0)
+    several = first | dict.fromkeys(range(100, 300), 2.0)
+    bank = DictBank(absent=absent, missing="error", clock="sample", limits=Limits())
+    bank.update_one(first, 0)
+    learned = 1
+    for delay in rng.uniform(0.0005, 0.02, 40):
+
+        def learn():
+            nonlocal learned
+            for i in range(4000):
+                bank.update_one(several, i % 3)
+                learned += 1
+
+        assert interrupted(learn, delay)
+        assert bank.n_rows - learned in (0, 1)  # one may be in that was not counted here
+        learned = bank.n_rows
+        bank.flush()
+        assert bank.n_rows == learned
+        late = [bank.n_rows - part.n_rows for part in bank._banks]
+        assert late == ([0, 0] if absent == "zero" else [0, 1])
 
 
 def test_a_bank_that_ran_out_of_memory_says_so_from_then_on():

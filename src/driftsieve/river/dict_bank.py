@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections import deque
 from collections.abc import Hashable, Iterable
+from functools import partial
+from itertools import pairwise
 from typing import Any, Literal
 
 import narwhals.stable.v1 as nw
@@ -174,26 +178,21 @@ class DictBank:
         times: NDArray[Any] | None,
     ) -> None:
         # Everything was checked when it came: no need to do so again.
-        rows = (codes, weights, times)
+        rows = (codes, weights, times, None, self.missing == "error")
         if self.absent == "zero":
-            late = self._late(laid)
-            if self._width:
-                self._give(self._banks[0], laid.dense, *rows)
-            self._give(self._banks[1], late, *rows)
+            late, dense = self._late(laid), [laid.dense] if self._width else []
+            parts = zip(self._banks[-len(dense) - 1 :], [*dense, late], strict=True)
         else:
-            begin = 0
-            for bank, end in zip(self._banks, self._ends, strict=True):
-                self._give(bank, laid.dense[:, begin:end], *rows)
-                begin = end
-        self._taken += len(codes)
-        self._n_values += len(laid.data)
-        self._rows.clear()
+            columns = [laid.dense[:, lo:hi] for lo, hi in pairwise([0, *self._ends])]
+            parts = zip(self._banks, columns, strict=True)
+        steps = [bank._taking(Batch(X, *rows)) for bank, X in parts]
+        counts = {
+            "_taken": self._taken + len(codes),
+            "_n_values": self._n_values + len(laid.data),
+        }
+        # In C from the first to the last, so that an interrupt comes before all of them or after.
+        deque(map(operator.call, [*steps, self._rows.clear, partial(vars(self).update, counts)]), 0)
         self._make_room()
-
-    def _give(self, bank: Bank, X: Any, codes: Any, weights: Any, times: Any) -> None:
-        batch = Batch(X, codes, weights, times, None, self.missing == "error")
-        if not bank._update_known(batch, len(self._known.classes)):
-            bank.update_batch(batch)
 
     def _late(self, laid: Laid) -> sparse.csr_array:
         shape = (len(laid.indptr) - 1, len(self._known.columns) - self._width)
