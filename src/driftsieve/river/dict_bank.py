@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections import deque
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
@@ -185,13 +185,17 @@ class DictBank:
         else:
             columns = [laid.dense[:, lo:hi] for lo, hi in pairwise([0, *self._ends])]
             parts = zip(self._banks, columns, strict=True)
-        steps = [bank._taking(Batch(X, *rows)) for bank, X in parts]
         counts = {
             "_taken": self._taken + len(codes),
             "_n_values": self._n_values + len(laid.data),
         }
+        steps: list[Callable[[], object]] = [
+            *(bank._taking(Batch(X, *rows)) for bank, X in parts),
+            self._rows.clear,
+            partial(vars(self).update, counts),
+        ]
         # In C from the first to the last, so that an interrupt comes before all of them or after.
-        deque(map(operator.call, [*steps, self._rows.clear, partial(vars(self).update, counts)]), 0)
+        deque(map(operator.call, steps), 0)
         self._make_room()
 
     def _late(self, laid: Laid) -> sparse.csr_array:
