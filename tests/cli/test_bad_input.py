@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from driftsieve import atomic
+from driftsieve.bank import Bank
 from driftsieve.checkpoint import Checkpoint
 
 GOOD = "a,b,y\n1,2,0\n3,4,1\n5,6,0\n"
@@ -77,7 +78,8 @@ def test_one_line_exit_code_2_and_no_output(case, call, folder):
     assert err.endswith("\n")
     assert err.count("\n") == 1
     assert len(err) < 600
-    assert listing(folder) == before
+    kept = {"s.dsv"} if case in ("constant label", "no features") else set()
+    assert listing(folder) == before | kept
 
 
 def test_a_process_of_its_own_ends_the_same_way(spawn, folder):
@@ -113,6 +115,41 @@ def test_rows_before_a_bad_one_are_kept_where_there_is_a_state(call, folder):
     resumed = Path("s.dsv").read_bytes()
     assert call(*arguments, "--force", "--on-error", "skip").code == 0
     assert Path("s.dsv").read_bytes() == resumed
+
+
+def test_rows_of_one_class_are_kept_resumed_and_merged(call, folder):
+    for day, label in enumerate(["normal", "fault"]):
+        rows = [f"{i + day},{label}" for i in range(50)]
+        (folder / f"{day}.csv").write_text("\n".join(["a,y", *rows]) + "\n")
+        code, out, err = call("screen", f"{day}.csv", "--target", "y", "--state", f"{day}.dsv")
+        assert (code, out) == (2, "")
+        assert f"the label is '{label}' in all 50 rows" in err
+        assert err.endswith(f"; the 50 rows are in {day}.dsv\n")
+    assert call("merge", "0.dsv", "1.dsv", "-o", "both.dsv").code == 0
+    both = ["0.csv", "1.csv", "--target", "y", "--state", "0.dsv", "--resume"]
+    code, out, _ = call("screen", *both, "--accept-changed-input")
+    assert code == 0
+    assert "100 rows" in out
+    merged = Bank.from_bytes(Path("both.dsv").read_bytes())
+    assert merged.n_rows == 100
+    assert merged.classes.tolist() == ["fault", "normal"]
+
+
+def test_rows_before_an_error_of_our_own_are_kept_too(call, stream, monkeypatch):
+    update = Bank.update_batch
+
+    def broken(self, batch):
+        if self.n_rows == 300:
+            raise ZeroDivisionError
+        return update(self, batch)
+
+    monkeypatch.setattr(Bank, "update_batch", broken)
+    code, _, err = call(
+        "screen", stream, "--target", "kind", "--batch-size", 100, "--state", "s.dsv"
+    )
+    assert code == 1
+    assert err.endswith("; the 300 rows before are in s.dsv: --resume\n")
+    assert Checkpoint.load("s.dsv").place.position == 300
 
 
 def test_labels_that_change_their_kind_name_the_rows(call, folder):
@@ -153,6 +190,40 @@ def test_bad_arguments_are_told_before_any_work(arguments, message, call, stream
     assert message in err
     assert err.count("\n") == 1
     assert listing(folder) == {"stream.csv"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("screen in.csv --target y --state x --out ./x.csv", None),
+        ("screen in.csv --target y --state st.csv --out st.csv", "--out and --state are the same"),
+        ("screen in.csv --target y --state s.json --report ./s.json", "--report and --state are"),
+        ("screen in.csv --target y --out r.json --report new.json", "--out and --report are the"),
+        ("screen in.csv --target y --out in.csv", "--out in.csv is what is read"),
+        ("screen [hi]*.csv --target y --out link.csv", "--out link.csv is what is read"),
+        ("screen in.csv --target y --state in.csv --force", "--state in.csv is what is read"),
+        ("screen - --format csv --target y --out in.csv", "--out in.csv is what is read"),
+        ("merge a.json b.json -o a.json", "--output a.json is what is read"),
+        ("merge a.json b.json -o ../{folder}/b.json", "b.json is what is read"),
+        ("report a.json -o a.json", "--output a.json is what is read"),
+    ],
+)
+def test_no_output_takes_the_place_of_an_input_or_of_another(arguments, message, spawn, folder):
+    Path("in.csv").write_text(GOOD)
+    Path("link.csv").symlink_to("in.csv")
+    Path("new.json").symlink_to("r.json")  # leads nowhere yet
+    for name in ("a.json", "b.json"):
+        Path(name).write_bytes(Bank().update([[1.0], [2.0]], [0, 1]).to_bytes())
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.exists()}
+    with Path("in.csv").open() as rows:
+        code, _, err = spawn(*arguments.format(folder=folder.name).split(), stdin=rows)
+    if message is None:
+        assert (code, err) == (0, "")
+        return
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.exists()} == before
 
 
 @pytest.mark.parametrize("command", ["inspect", "report", "merge"])

@@ -59,8 +59,8 @@ def test_merge_takes_merged_banks_and_one_alone(call):
         assert call("screen", *arguments).code == 0
     assert call("merge", "a.dsv", "-o", "one.dsv").code == 0
     assert call("merge", "one.dsv", "b.dsv", "-o", "two.dsv", "--json").code == 0
-    found = json.loads(call("merge", "two.dsv", "a.dsv", "-o", "two.dsv", "--json").out)
-    assert (found["rows"], found["output"]) == (1600, "two.dsv")
+    found = json.loads(call("merge", "two.dsv", "a.dsv", "-o", "three.dsv", "--json").out)
+    assert (found["rows"], found["output"]) == (1600, "three.dsv")
 
 
 @pytest.mark.usefixtures("halves")

@@ -10,7 +10,6 @@ from driftsieve.cli.keeper import Keeper
 from driftsieve.cli.progress import watching
 from driftsieve.cli.run import Run
 from driftsieve.cli.signals import Signals, Stop
-from driftsieve.sources import SourceError
 
 
 def go(run: Run, keeper: Keeper, arguments: Sequence[str], results: Callable[[], None]) -> None:
@@ -23,7 +22,9 @@ def go(run: Run, keeper: Keeper, arguments: Sequence[str], results: Callable[[],
             _read(run, keeper, signals)
             with signals.whole():
                 run.finish()
-                keeper.save()
+                if run.bank.n_rows:
+                    keeper.save()
+            _check(run, keeper)
             results()
         except Stop as stop:
             with suppress(Stop), signals.whole():
@@ -40,8 +41,17 @@ def _read(run: Run, keeper: Keeper, signals: Signals) -> None:
                     run.take(batch)
                     keeper.after_batch()
                 watch.rows_done(run.bank.n_rows, run.leaders)
-    except (SourceError, CommandError) as error:
+    except Exception as error:
         if keeper.is_behind:
             keeper.save()
             error.add_note(f"the {run.bank.n_rows:,} rows before are in {keeper.path}: --resume")
+        raise
+
+
+def _check(run: Run, keeper: Keeper) -> None:
+    try:
+        run.check()
+    except CommandError as error:
+        if keeper.path is not None and run.bank.n_rows:
+            error.add_note(f"the {run.bank.n_rows:,} rows are in {keeper.path}")
         raise

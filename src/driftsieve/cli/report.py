@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from driftsieve.cli import page
-from driftsieve.cli.options import Bins, Score, check_output
+from driftsieve.cli.options import Bins, Score, check_apart, check_output
 from driftsieve.cli.state import read_state
 from driftsieve.report.text import printable
 
@@ -23,6 +23,7 @@ def report(
     title: Annotated[str | None, typer.Option(show_default="the name of the file")] = None,
 ) -> None:
     """Write a report that opens in any browser, offline."""
+    check_apart({"--output": output}, [path])
     check_output("--output", output, page.WRITERS)
     bank, history, place = read_state(path)
     settings = {} if bank is None else {"half_life": bank.half_life, "clock": bank.clock}

@@ -161,8 +161,13 @@ class Run:
             self.record()
 
     def finish(self) -> None:
-        """All rows have been read: take note of those at the end, and check what there is."""
+        """All rows have been read: take note of those at the end."""
         self._note()
+        if self.settings.history_every is not None and self.bank.n_rows > self._recorded:
+            self.record()
+
+    def check(self) -> None:
+        """CommandError where what was read gives no ranking."""
         if not self.bank.n_rows:
             causes = "; ".join(self.reasons[:1])
             raise CommandError(
@@ -176,8 +181,6 @@ class Run:
                 f"{self._names}: the label is {label!r} in all {self.bank.n_rows:,} rows: there is "
                 "nothing to tell apart (is it the right --target?)"
             )
-        if self.settings.history_every is not None and self.bank.n_rows > self._recorded:
-            self.record()
 
     def record(self) -> None:
         """Add the scores of now to the history, if there are any."""

@@ -12,13 +12,13 @@ from driftsieve.cli import page, show
 from driftsieve.cli.errors import CommandError, say
 from driftsieve.cli.keeper import Every, Keeper, opened
 from driftsieve.cli.loop import go
-from driftsieve.cli.options import Bins, Json, Score, check_output
+from driftsieve.cli.options import Bins, Json, Score, check_apart, check_output
 from driftsieve.cli.ranking import WRITERS, Ranking
 from driftsieve.cli.run import Run, Settings
 from driftsieve.report import to_json
 from driftsieve.report.text import printable
 from driftsieve.sources import FORMATS
-from driftsieve.sources.files import pyarrow
+from driftsieve.sources.files import find, pyarrow
 
 READING, FADING, LIMITS = "Reading", "Fading", "Limits"
 RESULTS, STATE = "Results", "Checkpoints"
@@ -197,6 +197,8 @@ def screen(
         raise CommandError("--resume goes on and --force starts anew: give one of them")
     if history_every is not None and clock != "batch":
         batch_size = min(batch_size, history_every)  # so that no record comes late
+    outputs = {"--out": out, "--report": report, "--state": state}
+    check_apart(outputs, [file.name for file in find(list(sources))])
     check_output("--out", out, WRITERS)
     check_output("--report", report, page.WRITERS)
     if out is not None and out.suffix.lower() == ".parquet":
