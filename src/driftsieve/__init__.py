@@ -1,20 +1,16 @@
 """Driftsieve: which features of a labelled data stream matter now."""
 
-from importlib import import_module
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
-
-from driftsieve import evaluate, offline, scores
-from driftsieve.bank import Bank
-from driftsieve.batch import Batch
-from driftsieve.history import ScoreHistory
-from driftsieve.snapshot import Snapshot
-from driftsieve.sources import SourceError, as_batches
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from driftsieve import evaluate, offline, scores
+    from driftsieve.bank import Bank
+    from driftsieve.batch import Batch
+    from driftsieve.history import ScoreHistory
     from driftsieve.screener import FeatureScreener
+    from driftsieve.snapshot import Snapshot
+    from driftsieve.sources import SourceError, as_batches
 
-__version__ = version("driftsieve")
+    __version__: str
 
 __all__ = [
     "Bank",
@@ -30,9 +26,30 @@ __all__ = [
     "scores",
 ]
 
+_HOMES = {
+    "Bank": "bank",
+    "Batch": "batch",
+    "FeatureScreener": "screener",
+    "ScoreHistory": "history",
+    "Snapshot": "snapshot",
+    "SourceError": "sources",
+    "as_batches": "sources",
+}
 
-def __getattr__(name: str) -> Any:
-    # scikit-learn takes a second to import, and pandas with it: only for those who use it
-    if name == "FeatureScreener":
-        return import_module("driftsieve.screener").FeatureScreener
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> object:
+    # Nothing is imported before it is asked for: scikit-learn takes a second and numpy a tenth, in
+    # which the command line could not answer to Ctrl-C.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+    import importlib.metadata
+
+    if name == "__version__":
+        return importlib.metadata.version("driftsieve")
+    home = importlib.import_module(f"driftsieve.{_HOMES.get(name, name)}")
+    return getattr(home, name) if name in _HOMES else home
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import subprocess
 from pathlib import Path
 from typing import get_args
 
@@ -14,6 +15,8 @@ from driftsieve import report
 from driftsieve.checkpoint import Checkpoint
 from driftsieve.cli.options import ScoreName
 from driftsieve.scores import SCORES, rank
+
+from .helpers import DRIFTSIEVE
 
 
 def expected(path, score="mutual_info", n_bins=5, **settings):
@@ -270,3 +273,19 @@ def test_report_is_the_one_of_the_report_module(call, stream):
     assert found["title"] == "T"
     for key in ("names", "scores", "ranks", "pvalues", "certificate", "classes"):
         assert found[key] == content[key]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_nobody(closed, stream):
+    command = f"{DRIFTSIEVE} screen {stream} --target kind --top 1 --state s.dsv --out r.csv"
+    done = subprocess.run(f"{command} {closed}", shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("1000" in done.stdout.replace(",", "")) == (">&-" not in closed.split())
+    assert Checkpoint.load("s.dsv").bank.n_rows == 1000
+    assert len(Path("r.csv").read_text().splitlines()) == 6
+
+
+def test_a_closed_standard_input_has_no_rows(folder):
+    command = f"{DRIFTSIEVE} screen - --format csv --target kind <&-"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=folder)
+    assert (done.returncode, done.stderr) == (2, "driftsieve: -: the file has no rows\n")

@@ -5,6 +5,7 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -158,3 +159,22 @@ def test_ctrl_c_in_other_commands_ends_quietly(call, folder, monkeypatch):
     code, out, err = call("inspect", folder / "s.dsv")
     assert (code, out) == (130, "")
     assert "Traceback" not in err
+
+
+LOADING = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+from driftsieve.cli import main
+sys.exit(main(["--version"]))
+"""
+
+
+@pytest.mark.parametrize("module", ["numpy", "driftsieve.bank", "typer"])
+def test_ctrl_c_while_it_loads_ends_quietly(module):
+    command = [sys.executable, "-c", LOADING, module]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
