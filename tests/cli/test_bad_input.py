@@ -202,21 +202,19 @@ def test_bad_arguments_are_told_before_any_work(arguments, message, call, stream
         ("screen in.csv --target y --out in.csv", "--out in.csv is what is read"),
         ("screen [hi]*.csv --target y --out link.csv", "--out link.csv is what is read"),
         ("screen in.csv --target y --state in.csv --force", "--state in.csv is what is read"),
-        ("screen - --format csv --target y --out in.csv", "--out in.csv is what is read"),
         ("merge a.json b.json -o a.json", "--output a.json is what is read"),
         ("merge a.json b.json -o ../{folder}/b.json", "b.json is what is read"),
         ("report a.json -o a.json", "--output a.json is what is read"),
     ],
 )
-def test_no_output_takes_the_place_of_an_input_or_of_another(arguments, message, spawn, folder):
+def test_no_output_takes_the_place_of_an_input_or_of_another(arguments, message, call, folder):
     Path("in.csv").write_text(GOOD)
     Path("link.csv").symlink_to("in.csv")
     Path("new.json").symlink_to("r.json")  # leads nowhere yet
     for name in ("a.json", "b.json"):
         Path(name).write_bytes(Bank().update([[1.0], [2.0]], [0, 1]).to_bytes())
     before = {path: path.read_bytes() for path in folder.iterdir() if path.exists()}
-    with Path("in.csv").open() as rows:
-        code, _, err = spawn(*arguments.format(folder=folder.name).split(), stdin=rows)
+    code, _, err = call(*arguments.format(folder=folder.name).split())
     if message is None:
         assert (code, err) == (0, "")
         return
@@ -224,6 +222,15 @@ def test_no_output_takes_the_place_of_an_input_or_of_another(arguments, message,
     assert message in err
     assert err.count("\n") == 1
     assert {path: path.read_bytes() for path in folder.iterdir() if path.exists()} == before
+
+
+def test_an_output_does_not_take_the_place_of_standard_input(spawn, folder):
+    (folder / "in.csv").write_text(GOOD)
+    with (folder / "in.csv").open() as rows:
+        arguments = ["-", "--format", "csv", "--target", "y", "--out", "in.csv"]
+        code, _, err = spawn("screen", *arguments, stdin=rows)
+    assert (code, (folder / "in.csv").read_text()) == (2, GOOD)
+    assert "--out in.csv is what is read" in err
 
 
 @pytest.mark.parametrize("command", ["inspect", "report", "merge"])
