@@ -270,6 +270,33 @@ def test_labels_may_be_anything_hashable(labels):
     assert screener.scores == plain.scores
 
 
+@pytest.mark.parametrize("labels", [[1, "1"], [("a", 1), ("b", 2)], ["x", 3], [True, "True"]])
+def test_many_labels_are_those_that_come_one_by_one(labels):
+    rows = [{"a": float(i % 7), "b": float(i % 2)} for i in range(40)]
+    one, many = learned(rows, labels * 20, score="fisher"), FeatureScreener("fisher")
+    many.learn_many(pd.DataFrame(rows), labels * 20)
+    assert states(one) == states(many)
+    assert one._bank.labels == many._bank.labels == labels
+
+
+@pytest.mark.parametrize("made", [np.array, pd.Series, pl.Series, tuple, iter])
+def test_many_labels_may_come_as_any_sequence(made):
+    rows, labels = rows_of(40)
+    many = FeatureScreener()
+    many.learn_many(pd.DataFrame([{"a": x["a"]} for x in rows]), made(labels))
+    assert states(many) == states(learned([{"a": x["a"]} for x in rows], labels))
+
+
+@pytest.mark.parametrize("absent", ["zero", "missing"])
+def test_none_is_missing_where_nan_is(absent):
+    rows, labels = rows_of(200)
+    for i, x in enumerate(rows):
+        x[("a", "late", "new")[i % 3]] = None  # among them keys that are not known yet
+    nans = [{key: np.nan if v is None else v for key, v in x.items()} for x in rows]
+    by_none, by_nan = (learned(r, labels, absent=absent, missing="ignore") for r in (rows, nans))
+    assert states(by_none) == states(by_nan)
+
+
 def test_a_feature_that_comes_later_meets_the_classes_in_another_order():
     rng = np.random.default_rng(5)
     rows = [{"a": a, "b": b} for a, b in rng.normal(size=(200, 2)).tolist()]
@@ -310,7 +337,7 @@ def test_the_selection_is_renewed_as_rows_double_and_then_every_so_many():
     rng = np.random.default_rng(5)
     screener = FeatureScreener(k=1, every=64)
     renewed = []
-    screener._renew = lambda renew=screener._renew: (renewed.append(screener._seen), renew())
+    screener._renew = lambda renew=screener._renew: (renewed.append(screener._bank.n_rows), renew())
     for i in range(300):
         y = i % 2
         x = {"a": rng.normal() + y, "b": rng.normal()}

@@ -47,6 +47,12 @@ def test_a_bad_row_changes_nothing(x, y, more, error, message):
         (pd.DataFrame({"n": ["u", "v"]}), [0, 1], TypeError, "'n' is not numeric"),
         (pd.DataFrame({"n": [1.0, 2.0]}), [0], ValueError, "inconsistent numbers of samples"),
         (pd.DataFrame({"n": [1.0, 2.0]}), [0, None], ValueError, "missing label: None"),
+        (
+            pd.DataFrame({"n": [1.0]}),
+            pd.DataFrame({"y": [1]}),
+            ValueError,
+            "y should be a 1d array",
+        ),
     ],
 )
 def test_a_bad_frame_changes_nothing(X, y, error, message):

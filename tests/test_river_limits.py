@@ -118,3 +118,18 @@ def test_dense_rows_go_on_where_the_worst_case_would_not_fit():
         assert screener._bank.nbytes <= 6e6 or i % 100
     assert refused == 0 or screener._bank.n_rows == 4000 - refused
     assert screener._bank.n_rows > 1000
+
+
+def test_rows_left_out_do_not_age_the_selection():
+    screener = FeatureScreener("fisher", k=1, every=10, max_classes=2, on_limit="ignore_new")
+    early = [{"a": y + i / 100, "b": i % 3} for i in range(10) for y in (0, 1)]
+    for i, x in enumerate(early):
+        screener.learn_one(x, i % 2)
+    for _ in range(1000):
+        screener.learn_one({"a": 0.0, "b": 0.0}, "new")
+    assert screener.transform_one({"a": 1.0, "b": 2.0}) == {"a": 1.0}
+    late = pd.DataFrame([{"a": i % 3, "b": 9.0 * y + i / 100} for i in range(100) for y in (0, 1)])
+    screener.learn_many(late, [0, 1] * 100)
+    assert screener.ignored["rows"] == 1000
+    assert screener.selected == ["b"]
+    assert screener.transform_one({"a": 1.0, "b": 2.0}) == {"b": 2.0}

@@ -14,6 +14,7 @@ from driftsieve.bank import ClockName
 from driftsieve.batch import Missing
 from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
 from driftsieve.river.dict_bank import DictBank
+from driftsieve.river.frames import as_labels
 from driftsieve.scores import SCORES, rank
 from driftsieve.screener.checks import check_choices
 from driftsieve.screener.reading import selection
@@ -51,7 +52,7 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
     clock
         ``"sample"``, ``"batch"`` or ``"time"``: what age is counted in.
     missing
-        Whether NaN is an ``"error"``, or ``"ignore"`` that row for that feature.
+        Whether NaN or None is an ``"error"``, or ``"ignore"`` that row for that feature.
     absent
         ``"zero"``: a row without a key has 0 there; ``"missing"``: it does not count for it.
     every
@@ -130,25 +131,23 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         )
         self._chosen: set[Hashable] | None = None
         self._picked: tuple[Hashable, ...] = ()  # the same in the order of the features
-        self._seen, self._due = 0, 1  # rows learned, and rows at which the choice is renewed
+        self._due = 1  # rows at which the choice is renewed
 
     def learn_one(
         self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0, t: float | None = None
     ) -> None:
         """Learn from a row, of weight ``w``; ``t`` is its time, with ``clock="time"``."""
         self._bank.update_one(x, y, w, t)
-        self._seen += 1
 
     def learn_many(
         self, X: Any, y: Any, w: ArrayLike | None = None, t: ArrayLike | None = None
     ) -> None:
         """Learn from the rows of a data frame: NaN is a missing value, not an absent key."""
-        self._bank.update_many(X, np.asarray(y).tolist(), w, t)
-        self._seen = self._bank.n_rows
+        self._bank.update_many(X, as_labels(y), w, t)
 
     def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
         """The selected features of the row."""
-        if self._seen >= self._due:
+        if self._bank.n_rows >= self._due:
             self._renew()
         if self._chosen is None:
             return dict(x)
@@ -158,7 +157,7 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
 
     def transform_many(self, X: Any) -> Any:
         """The selected columns of a data frame."""
-        if self._seen >= self._due:
+        if self._bank.n_rows >= self._due:
             self._renew()
         chosen = self._chosen
         return X[[key for key in X.columns if chosen is None or key in chosen]]
@@ -213,7 +212,8 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
             return
         self._picked = self._select()
         self._chosen = set(self._picked)
-        self._due = self._seen + min(self._seen, self.every)
+        n_rows = self._bank.n_rows
+        self._due = n_rows + min(n_rows, self.every)
 
     def _unit_test_skips(self) -> set[str]:
         # what river's docs provide for: a batch of many rows is one tick of this clock

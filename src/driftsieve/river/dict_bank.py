@@ -105,14 +105,17 @@ class DictBank:
         """Take in a row. A bad one raises an error and leaves all as it was."""
         try:
             answer = self._rows.append(x, y, w, t)
+            if answer == NO_ROOM:
+                self.flush()
+                answer = self._rows.append(x, y, w, t)
+            if answer != TAKEN:
+                self._append_new(x, y, w, t)
         except TypeError:
             _check_types(x, w, t)
-            raise
-        if answer == NO_ROOM:
-            self.flush()
-            answer = self._rows.append(x, y, w, t)
-        if answer != TAKEN:
-            self._append_new(x, y, w, t)
+            if self.missing == "error" or all(value is not None for value in x.values()):
+                raise
+            filled = {key: math.nan if value is None else value for key, value in x.items()}
+            self.update_one(filled, y, w, t)
 
     def _append_new(self, x: dict[Hashable, Any], y: Hashable, w: float, t: float | None) -> None:
         """A row with a label or a key that is not known yet, or for which there may be no room."""

@@ -9,6 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def as_labels(y: Any) -> list[Hashable]:
+    """The labels as they would come one by one: a list is not made an array of one type.
+
+    >>> as_labels([1, "1", ("a", 2)]), as_labels(np.array([True, False]))
+    ([1, '1', ('a', 2)], [True, False])
+    """
+    if len(shape := getattr(y, "shape", (0,))) != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead.")
+    return list(y.tolist() if hasattr(y, "tolist") else y)
+
+
 class Laid(NamedTuple):
     """Columns written out, and the others as CSR."""
 
