@@ -1,9 +1,11 @@
 """A file is replaced whole or not at all, at whatever step the process dies."""
 
+import fcntl
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -101,6 +103,30 @@ def test_a_block_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o444])
+def test_permissions_and_owner_of_what_is_replaced_stay(mode: int, tmp_path: Path) -> None:
+    path = tmp_path / "secret.csv"
+    path.write_bytes(b"old")
+    if os.getuid() == 0:
+        os.chown(path, 4321, 1234)
+    path.chmod(mode)
+    before = path.stat()
+    with atomic.replacing(path) as file:
+        assert os.fstat(file.fileno()).st_mode == before.st_mode  # before there is anything in it
+        file.write(b"new")
+    after = path.stat()
+    assert after.st_ino != before.st_ino
+    assert (after.st_mode, after.st_uid, after.st_gid) == before[:1] + before[4:6]
+
+
+@pytest.mark.parametrize("name", ["n" * 251 + ".csv", "\N{GREEK SMALL LETTER PI}" * 127])
+def test_a_name_as_long_as_names_may_be(name: str, tmp_path: Path) -> None:
+    with atomic.replacing(tmp_path / name) as file:
+        file.write(b"new")
+        atomic.remove_stale(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
 def test_a_link_stays_a_link_and_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
     target, link, plain = tmp_path / "real", tmp_path / "link", tmp_path / "plain"
     target.write_bytes(b"old")
@@ -121,6 +147,35 @@ def test_what_cannot_be_replaced_is_refused(
     with pytest.raises(OSError, match=name), atomic.replacing(name) as file:
         file.write(b"1")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_being_written_is_not_stale(tmp_path: Path) -> None:
+    path = tmp_path / "bank.dsv"
+    program = "import sys; from driftsieve import atomic; atomic.remove_stale(sys.argv[1])"
+    with atomic.replacing(path) as file:
+        file.write(b"new")
+        atomic.remove_stale(path)
+        subprocess.run([sys.executable, "-c", program, str(path)], check=True)
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_was_removed_before_it_was_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flock, stolen = fcntl.flock, []
+
+    def too_late(file: BinaryIO, how: int) -> None:
+        if not stolen:
+            stolen.extend(tmp_path.iterdir())
+            stolen[0].unlink()
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", too_late)
+    with atomic.replacing(tmp_path / "bank.dsv") as file:
+        file.write(b"new")
+    assert (tmp_path / "bank.dsv").read_bytes() == b"new"
+    assert len(stolen) == 1
 
 
 def test_stale_files_of_other_names_stay(tmp_path: Path) -> None:
