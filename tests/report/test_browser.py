@@ -8,6 +8,7 @@ import pytest
 
 from driftsieve import report
 from driftsieve.history import ScoreHistory
+from driftsieve.report.text import printable
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 ARGUMENTS = [
@@ -211,7 +212,7 @@ def test_hostile_names_do_nothing(open_page, hostile):
     page.locator("#grid .scroller").focus()
     for name in hostile["names"]:
         shown = page.locator("#detail .name").first.evaluate("node => node.textContent")
-        assert shown == (name or "(empty name)")
+        assert shown == (printable(name) or "(empty name)")
         page.keyboard.press("ArrowDown")
     for chart in ("#lines", "#heat", "#spans", "#detail"):
         box = page.locator(f"{chart} .plot").first.bounding_box()
@@ -220,6 +221,8 @@ def test_hostile_names_do_nothing(open_page, hostile):
     assert page.locator("script").count() == 2
     assert page.locator("img, main svg[onload], [onerror]").count() == 0
     assert page.locator("#events img, #grid b, #detail b").count() == 0
+    for cell in page.locator("#grid .space .row:visible .name").all():
+        assert cell.bounding_box()["height"] < 30  # on one line: rows do not overprint each other
     page.fill("#search", "<script>")
     assert page.locator("#grid .space .row:visible").count() == 3
     width = page.evaluate("document.documentElement.scrollWidth")

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 
 from driftsieve import report
+from driftsieve.report.text import printable
 
 
 class Page(HTMLParser):
@@ -62,8 +63,10 @@ def test_hostile_names_are_data_only(hostile):
         {},
     ]
     embedded = json.loads(page.texts("script")[0])
-    assert embedded["names"] == hostile["names"]
+    assert embedded["names"] == [printable(name) for name in hostile["names"]]
+    assert {event["name"] for event in embedded["history"]["events"]} <= set(embedded["names"])
     assert embedded["title"] == hostile["title"]
+    assert r"line\nbreak\ttab" in embedded["names"]
     raw = text[text.index('id="data">') + 10 : text.index("</script>", text.index('id="data">'))]
     assert raw.isascii()
     assert not set("<>&") & set(raw)

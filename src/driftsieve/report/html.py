@@ -1,8 +1,9 @@
 """A report as one HTML file that needs nothing else: no network, no library, no server.
 
-Names of features and classes are hostile text. They reach the page as data only: JSON without any
-``<``, put into the document as text nodes. On top of that the page carries a content security
-policy that allows this one script and this one style sheet, by their hashes, and nothing else.
+Names of features and classes are hostile text. They reach the page as data only, control codes and
+line ends written out: JSON without any ``<``, put into the document as text nodes. On top of that
+the page carries a content security policy that allows this one script and this one style sheet, by
+their hashes, and nothing else.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from driftsieve.report.data import finite
+from driftsieve.report.text import printable
 
 _SCRIPTS = ("dom", "charts", "overtime", "table", "detail", "page")
 
@@ -31,13 +33,22 @@ def to_html(data: Mapping[str, Any]) -> str:
     parts = [(page / f"{name}.js").read_text("utf-8") for name in _SCRIPTS]
     script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
     return Template((page / "page.html").read_text("utf-8")).substitute(
-        title=_text(data["title"]),
+        title=_text(printable(data["title"])),
         style=style,
         style_hash=_hash(style),
         script=script,
         script_hash=_hash(script),
-        data=_embed(_compact(data)),
+        data=_embed(_printable(_compact(data))),
     )
+
+
+def _printable(value: Any) -> Any:
+    """The same with every text as a terminal would get it: on one line, in reading order."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, Mapping):
+        return {printable(key): _printable(v) for key, v in value.items()}
+    return [_printable(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def _text(text: str) -> str:

@@ -72,4 +72,6 @@ def _changes(history: Mapping[str, Any], last: int = 10) -> list[str]:
 
 def printable(text: str) -> str:
     """Names are hostile: a control code must not reach the terminal, nor a line break the table."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
