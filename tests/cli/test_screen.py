@@ -289,3 +289,11 @@ def test_a_closed_standard_input_has_no_rows(folder):
     command = f"{DRIFTSIEVE} screen - --format csv --target kind <&-"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=folder)
     assert (done.returncode, done.stderr) == (2, "driftsieve: -: the file has no rows\n")
+
+
+@pytest.mark.parametrize("name", ["~data.csv", "./~data.csv", "~*.csv", "~"])
+def test_a_tilde_is_a_letter_like_any_other(name, call, stream):
+    stream.rename("~" if name == "~" else "~data.csv")
+    code, out, _ = call("screen", name, "--target", "kind", "--format", "csv")
+    assert code == 0
+    assert "1,000 rows" in out

@@ -69,7 +69,7 @@ def find(names: list[str | PathLike[str]]) -> list[File]:
 def _matches(name: str) -> list[File]:
     if name == "-":
         return [File(name)]
-    path = Path(name).expanduser()
+    path = Path(name)
     if path.exists():
         return [_checked(path)]
     if any(sign in name for sign in "*?["):
