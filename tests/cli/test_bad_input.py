@@ -168,13 +168,16 @@ def test_labels_that_change_their_kind_name_the_rows(call, folder):
         (["--half-life", "-1"], "--half-life must be greater than 0"),
         (["--half-life", "9", "--alpha", ".5"], "Give alpha or --half-life, not both"),
         (["--bins", "1"], "--bins"),
+        (["--bins", "9" * 20], "Invalid value for '--bins'"),
+        (["--threads", "9" * 20], "Invalid value for '--threads'"),
+        (["--batch-size", "9" * 20], "Invalid value for '--batch-size'"),
         (["--batch-size", "0"], "--batch-size"),
         (["--top", "many"], "--top"),
         (["--score", "magic"], "--score"),
         (["--format", "xml"], "format must be one of auto, svmlight"),
-        (["--out", "r.xlsx"], "--out r.xlsx: the name must end in one of .csv, .json, .parquet"),
+        (["--out", "r.xlsx"], "--out r.xlsx: the name must end in .csv or .json or .parquet"),
         (["--out", "no/r.csv"], "no/r.csv: there is no directory"),
-        (["--report", "r.pdf"], "--report r.pdf: the name must end in one of .html"),
+        (["--report", "r.pdf"], "--report r.pdf: the name must end in .html"),
         (["--state", "."], ".: is not a file"),
         (["--resume"], "need --state"),
         (["--checkpoint-every", "10"], "need --state"),
@@ -248,6 +251,18 @@ def test_files_that_hold_no_state(command, call, stream, folder):
         assert err.startswith(f"driftsieve: {message}")
         assert err.count("\n") == 1
     assert listing(folder) == {"stream.csv", "empty.dsv"}
+
+
+def test_hints_name_the_options_of_the_command(call, folder):
+    (folder / "a.svm").write_text("1 0:1\n0 1:2\n1 2:3\n")
+    assert "; pass --zero-based if they start at 0" in call("screen", "a.svm").err
+    assert (
+        "; pass --zero-based if they start at 0"
+        in call("screen", "a.svm", "--on-error", "skip").err
+    )
+    (folder / "a.csv").write_text("a,y\n1,0\n,1\n2,1\n")
+    for more in ([], ["--on-error", "skip"]):
+        assert "Pass --missing ignore to" in call("screen", "a.csv", "--target", "y", *more).err
 
 
 def test_a_full_disk_is_not_the_fault_of_the_input(call, stream, folder, monkeypatch):

@@ -158,6 +158,13 @@ def test_demo_runs_and_saves_its_stream(call):
     assert [row[-1] for row in rows[:500]] == y.tolist()
 
 
+def test_demo_saves_csv_and_nothing_else(call, folder):
+    code, out, err = call("demo", "--save", "x.parquet")
+    assert (code, out) == (2, "")
+    assert err == "driftsieve: --save x.parquet: the name must end in .csv\n"
+    assert list(folder.iterdir()) == []
+
+
 def test_version_and_help(call):
     assert call("--version").out == f"driftsieve {ds.__version__}\n"
     for command in ("screen", "merge", "inspect", "report", "demo"):

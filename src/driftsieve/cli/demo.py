@@ -11,6 +11,7 @@ import typer
 
 from driftsieve import atomic
 from driftsieve import demo as stream
+from driftsieve.cli.options import check_output
 from driftsieve.report.text import printable
 
 
@@ -26,6 +27,7 @@ def demo(
     if save is None:
         stream.main()
         return
+    check_output("--save", save, (".csv",))
     with atomic.replacing(save) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")

@@ -23,7 +23,7 @@ _TROUBLE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
 # Messages of the Python interface speak of its arguments.
 _ARGUMENT = re.compile(
     r"""\b(?:(target|time|weight|format|missing|drop|categorical|on_limit)=(?:"(\w+)")?"""
-    r"""|(max_features|max_classes|max_bytes|half_life))"""
+    r"""|(max_features|max_classes|max_bytes|half_life|zero_based)(?:=True)?)"""
 )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,7 +15,7 @@ from driftsieve.cli.errors import CommandError
 
 ScoreName = Literal["t", "fisher", "mutual_info", "chi2", "gini"]
 Score = Annotated[ScoreName, typer.Option(help="What ranks the features.")]
-Bins = Annotated[int, typer.Option(min=2, help="Quantile bins of a feature.")]
+Bins = Annotated[int, typer.Option(min=2, max=10_000, help="Quantile bins of a feature.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
@@ -38,12 +38,12 @@ def _is_same(one: Path, other: Path) -> bool:
         return os.path.realpath(one) == os.path.realpath(other)
 
 
-def check_output(option: str, path: Path | None, writers: dict[str, Any]) -> None:
+def check_output(option: str, path: Path | None, suffixes: Collection[str]) -> None:
     """Refuse a file that could not be written, before any work is done for it."""
     if path is None:
         return
-    if path.suffix.lower() not in writers:
-        known = ", ".join(writers)
-        raise CommandError(f"{option} {path}: the name must end in one of {known}")
+    if path.suffix.lower() not in suffixes:
+        known = " or ".join(suffixes)
+        raise CommandError(f"{option} {path}: the name must end in {known}")
     atomic.check(path)
     atomic.remove_stale(path)

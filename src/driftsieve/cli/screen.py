@@ -66,7 +66,9 @@ def screen(
         int,
         typer.Option(min=0, help="How many features to print and follow.", rich_help_panel=RESULTS),
     ] = 50,
-    batch_size: Annotated[int, typer.Option(min=1, rich_help_panel=READING)] = 4096,
+    batch_size: Annotated[
+        int, typer.Option(min=1, max=1_000_000_000, rich_help_panel=READING)
+    ] = 4096,
     format: Annotated[  # noqa: A002 - the name of the option
         str,
         typer.Option(
@@ -77,7 +79,7 @@ def screen(
         ),
     ] = "auto",
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads to use.", show_default="all cores")
+        int | None, typer.Option(min=1, max=1024, help="Threads to use.", show_default="all cores")
     ] = None,
     missing: Annotated[
         Literal["error", "ignore"],
