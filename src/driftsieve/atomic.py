@@ -91,7 +91,8 @@ def _temporary(target: Path) -> tuple[Path, BinaryIO]:
 def _make_like(file: int, old: os.stat_result) -> None:
     with suppress(PermissionError):
         os.fchown(file, old.st_uid, old.st_gid)
-    os.fchmod(file, stat.S_IMODE(old.st_mode))
+    with suppress(PermissionError):  # a file system without modes
+        os.fchmod(file, stat.S_IMODE(old.st_mode))
 
 
 def _sync_directory(directory: Path) -> None:
