@@ -42,13 +42,15 @@ def __getattr__(name: str) -> object:
     # which the command line could not answer to Ctrl-C.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-    import importlib.metadata
+    from importlib import import_module, metadata
 
     if name == "__version__":
-        return importlib.metadata.version("driftsieve")
-    home = importlib.import_module(f"driftsieve.{_HOMES.get(name, name)}")
-    return getattr(home, name) if name in _HOMES else home
+        found: object = metadata.version("driftsieve")
+    else:
+        home = import_module(f"driftsieve.{_HOMES.get(name, name)}")
+        found = getattr(home, name) if name in _HOMES else home
+    globals()[name] = found  # the next one who asks finds it without us
+    return found
 
 
 def __dir__() -> list[str]:
