@@ -177,6 +177,28 @@ def test_nulls_are_missing_values(frame: Any) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        "double[pyarrow]",
+        "float[pyarrow]",
+        {"a": "double[pyarrow]"},
+        {"a": "float[pyarrow]", "b": "float32"},
+        {"a": "Float64"},
+        "Float32",
+    ],
+)
+def test_floats_of_every_kind_that_pandas_has(kinds: Any) -> None:
+    frame = pd.DataFrame({"a": [0.5, 1.5], "b": [2.5, -1.0]}).astype(kinds)
+    np.testing.assert_array_equal(Batch.of(frame, [0, 1]).X, [[0.5, 2.5], [1.5, -1.0]])
+    with_null = frame.mask(frame == 1.5)
+    with pytest.raises(ValueError, match=r"NaN at row 1, column 0 \('a'\)"):
+        Batch.of(with_null, [0, 1])
+    np.testing.assert_array_equal(
+        Batch.of(with_null, [0, 1], missing="ignore").X, [[0.5, 2.5], [np.nan, -1.0]]
+    )
+
+
 def arrow_backed(data: Any) -> pd.DataFrame:
     return pd.DataFrame(data).convert_dtypes(dtype_backend="pyarrow")
 
@@ -307,10 +329,58 @@ def test_clock_readings() -> None:
     np.testing.assert_array_equal(Batch.of(X, Y, t=days).t, [86400, 0, -86400])
     with pytest.raises(ValueError, match="t must be finite, got nan at row 1"):
         Batch.of(X, Y, t=[1, np.nan, 2])
-    with pytest.raises(ValueError, match="t must be finite, got nan at row 0"):
+    with pytest.raises(ValueError, match="t must be finite, got NaT at row 0"):
         Batch.of(X, Y, t=np.array(["NaT", "2020", "2021"], dtype="M8[ns]"))
     with pytest.raises(TypeError, match="t must hold numbers"):
         Batch.of(X, Y, t=["a", "b", "c"])
+
+
+PARIS = ["1970-01-02 01:00", "1970-01-01 01:00", "1970-07-02 02:00:00.5"]  # and an hour of summer
+UTC_SECONDS = [86400, 0, 182 * 86400 + 3600.5]
+AWARE = pd.Series(pd.to_datetime(PARIS, format="ISO8601")).dt.tz_localize("Europe/Paris")
+NAIVE = AWARE.dt.tz_convert(None)
+
+
+@pytest.mark.parametrize(
+    "t",
+    [
+        AWARE,
+        pd.DatetimeIndex(AWARE),
+        AWARE.tolist(),
+        AWARE.astype(object),
+        AWARE.astype("timestamp[us, tz=Europe/Paris][pyarrow]"),
+        pl.from_pandas(AWARE),
+        pa.array(AWARE),
+        [moment.to_pydatetime() for moment in AWARE],
+        NAIVE,
+        NAIVE.tolist(),
+        [moment.to_pydatetime() for moment in NAIVE],
+        np.array([*NAIVE.to_numpy()], dtype=object),
+    ],
+)
+def test_datetimes_become_seconds_since_1970_in_utc(t: Any) -> None:
+    np.testing.assert_array_equal(Batch.of(X, Y, t=t).t, UTC_SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("t", "error", "message"),
+    [
+        (AWARE.where([True, False, True]), ValueError, "t must be finite, got NaT at row 1"),
+        ([*AWARE[:2], pd.NaT], ValueError, "t must be finite, got NaT at row 2"),
+        ([None, *NAIVE[:2]], ValueError, "t must be finite, got None at row 0"),
+        ([1.0, *NAIVE[:2]], TypeError, "t must hold numbers or datetimes, all of one kind"),
+    ],
+)
+def test_bad_datetimes(t: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        Batch.of(X, Y, t=t)
+
+
+@pytest.mark.parametrize("what", ["y", "sample_weight", "t"])
+def test_masked_columns_are_refused(what: str) -> None:
+    columns = {"y": Y, what: np.ma.array([1, 1, 0], mask=[False, True, False])}
+    with pytest.raises(TypeError, match=f"{what} is a masked array: leave out the rows"):
+        Batch.of(X, **columns)
 
 
 @pytest.mark.parametrize(
@@ -326,6 +396,7 @@ def test_clock_readings() -> None:
         ([2**63 + 5, 0, 1], "u", [2**63 + 5, 0, 1]),
         ([2**53 + 1, 0.0, 1], "i", [2**53 + 1, 0, 1]),
         (np.array([1.0, 2, 3], dtype=object), "i", [1, 2, 3]),
+        (np.array([1.0, 2, 3], dtype=np.float16), "i", [1, 2, 3]),
         (pd.Series(["a", "b", "a"]), "U", ["a", "b", "a"]),
         (pd.Series(["a", "b", "a"], dtype="category"), "U", ["a", "b", "a"]),
         (pl.Series(["a", "b", "a"]), "U", ["a", "b", "a"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, date
 from typing import Any, Literal, TypeAlias
 
 import narwhals.stable.v1 as nw
@@ -99,7 +100,8 @@ class Batch:
 
         ``X`` is an array, a scipy sparse matrix of any format (never modified), or a data frame
         of numeric and boolean columns (pandas, polars, pyarrow), whose names are carried along.
-        Integral float labels become integers. Datetimes in ``t`` become seconds since 1970.
+        Integral float labels become integers. Datetimes in ``t`` become seconds since 1970; those
+        without a time zone are taken to be in UTC.
         With ``look=False`` the values of the matrix, and whether the indices of a sparse one are
         sorted, are left to whoever takes the batch: a ``Bank`` sees what is wrong while it sums
         up, for less than a pass of its own.
@@ -198,7 +200,9 @@ def _matrix_of_frame(native: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]
             )
     if not frame.columns:
         return np.empty((len(frame), 0)), ()
-    single = set(frame.schema.values()) in ({nw.Float32()}, {nw.Float64()})
+    # pandas has other floats too (Arrow's, nullable ones), of which it makes a matrix of objects
+    kinds = set(native.dtypes if frame.implementation.is_pandas_like() else frame.schema.values())
+    single = kinds in ({np.dtype("f4")}, {np.dtype("f8")}, {nw.Float32()}, {nw.Float64()})
     matrix = frame.to_numpy() if single else np.stack([*map(floats, frame.iter_columns())]).T
     strings = [isinstance(name, str) for name in frame.columns]
     if any(strings) and not all(strings):
@@ -260,22 +264,46 @@ def check_finite(matrix: Matrix, names: tuple[str, ...] | None, *, allow_nan: bo
 
 
 def _column(values: ArrayLike, what: str) -> NDArray[np.float64]:
-    array = np.asarray(values)
-    if array.ndim != 1:
+    _refuse_masked(values, what)
+    has_zone = getattr(getattr(values, "dtype", None), "tz", None) is not None
+    given = np.asarray(values, dtype="datetime64[us]" if has_zone else None)  # pandas: in UTC
+    if given.ndim != 1:
         raise ValueError(
-            f"{what} should be a 1d array, got an array of shape {array.shape} instead."
+            f"{what} should be a 1d array, got an array of shape {given.shape} instead."
         )
-    if what == "t" and array.dtype.kind == "M":
-        missing = np.isnat(array)
-        array = array.astype("datetime64[us]").astype(np.int64) / 1e6
-        array[missing] = np.nan
+    array = _seconds(given) if what == "t" and given.dtype.kind in "MO" else given
     _check_numeric(array.dtype, what)
     column = np.ascontiguousarray(array, dtype=np.float64)
     bad = ~np.isfinite(column)
     if bad.any():
         row = int(bad.argmax())
-        raise RowError(f"{what} must be finite, got {float(column[row])}", row)
+        raise RowError(f"{what} must be finite, got {given[row]}", row)
     return column
+
+
+def _seconds(moments: NDArray[Any]) -> NDArray[Any]:
+    """Seconds since 1970 of datetimes, in UTC where they say no other; NaN where there is none."""
+    if moments.dtype.kind == "O":
+        if not all(isinstance(moment, date | np.datetime64 | None) for moment in moments):
+            raise TypeError("t must hold numbers or datetimes, all of one kind, got other objects.")
+        moments = np.array([*map(_in_utc, moments)], dtype="datetime64[us]")
+    seconds = moments.astype("datetime64[us]").astype(np.int64) / 1e6
+    seconds[np.isnat(moments)] = np.nan
+    return seconds
+
+
+def _in_utc(moment: Any) -> Any:
+    """A datetime as numpy takes it: without a zone, and None for the NaT of pandas."""
+    if moment != moment:
+        return None
+    if getattr(moment, "tzinfo", None) is None:
+        return moment
+    return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def _refuse_masked(values: Any, what: str) -> None:
+    if np.ma.isMaskedArray(values):
+        raise TypeError(f"{what} is a masked array: leave out the rows in which it is masked.")
 
 
 def _check_weight(weight: NDArray[np.float64]) -> None:
@@ -292,6 +320,7 @@ def _check_weight(weight: NDArray[np.float64]) -> None:
 
 
 def _labels(y: Any) -> NDArray[Any]:
+    _refuse_masked(y, "y")
     # numpy would turn the number of ["a", 1] into a string: look at the objects themselves.
     labels = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
     if labels.ndim != 1:
@@ -335,6 +364,7 @@ def _labels_of_objects(values: list[Any]) -> NDArray[Any]:
 
 
 def _integral(labels: NDArray[Any]) -> NDArray[np.int64]:
+    labels = labels.astype(np.promote_types(labels.dtype, np.float64), copy=False)
     bad = ~np.isfinite(labels)
     if bad.any():
         row = int(bad.argmax())
