@@ -2,6 +2,7 @@
 
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,19 @@ def test_records_a_snapshot(score):
     assert order[:2].tolist() == [1, 3]
     with pytest.raises(ValueError, match="begins at feature 2; freeze all features"):
         history.record(300, snap.columns(2, 6))
+
+
+def test_names_are_those_of_the_snapshot_or_those_given():
+    unnamed = offline.snapshot([[0.0, 1.0], [1.0, 1.0]], [0, 1])
+    for snap, given, expected in [
+        (unnamed, None, ("x0", "x1")),
+        (unnamed, ["a", "b"], ("a", "b")),
+        (replace(unnamed, feature_names=("u", "v")), ["a", "b"], ("u", "v")),
+    ]:
+        history = ScoreHistory("mutual_info", k=1)
+        history.record(1, snap, feature_names=given)
+        assert history.names == expected
+        assert [event.name for event in history.events] == [expected[0]]
 
 
 def test_thinning_spans_the_stream_evenly_and_keeps_the_newest():

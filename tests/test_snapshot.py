@@ -1,3 +1,5 @@
+import copy
+import pickle
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -85,3 +87,11 @@ def test_concat_rejects_what_does_not_belong_together(snap):
         Snapshot.concat([snap.columns(0, 2), later])
     with pytest.raises(ValueError, match="some blocks have `mean`"):
         Snapshot.concat([snap.columns(0, 2), replace(snap.columns(2, 4), mean=None)])
+
+
+@pytest.mark.parametrize("copied", [lambda s: pickle.loads(pickle.dumps(s)), copy.deepcopy])
+def test_copies_are_equal_and_read_only_too(snap, copied):
+    twin = copied(snap)
+    assert_same(twin, snap)
+    for name in (*ARRAYS, "classes", "class_weight"):
+        assert not getattr(twin, name).flags.writeable

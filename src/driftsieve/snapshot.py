@@ -92,6 +92,10 @@ class Snapshot:
                 view.flags.writeable = False
                 object.__setattr__(self, field.name, view)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies are made anew, so that their arrays are read-only too."""
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
     @property
     def n_classes(self) -> int:
         return len(self.classes)

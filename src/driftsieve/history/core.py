@@ -188,7 +188,8 @@ class ScoreHistory:
                 raise ValueError(
                     f"the snapshot begins at feature {scores.first_feature}; freeze all features"
                 )
-            feature_names = scores.feature_names
+            if scores.feature_names is not None:
+                feature_names = scores.feature_names
             scores = SCORES[self.score].function(scores)
         values = np.asarray(scores, dtype=np.float64)
         if values.ndim != 1 or values.size == 0:
