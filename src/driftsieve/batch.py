@@ -120,7 +120,7 @@ class Batch:
         names = None if feature_names is None else _names(feature_names, n_features)
         if look:
             check_finite(matrix, names, allow_nan=missing == "ignore")
-        labels = _labels(y)
+        labels = labels_of(y)
         weight = None if sample_weight is None else _column(sample_weight, "sample_weight")
         clock = None if t is None else _column(t, "t")
         for what, column in (("y", labels), ("sample_weight", weight), ("t", clock)):
@@ -319,7 +319,8 @@ def _check_weight(weight: NDArray[np.float64]) -> None:
         )
 
 
-def _labels(y: Any) -> NDArray[Any]:
+def labels_of(y: Any) -> NDArray[Any]:
+    """One array of integers, booleans or strings; an error naming the row where y is none."""
     _refuse_masked(y, "y")
     # numpy would turn the number of ["a", 1] into a string: look at the objects themselves.
     labels = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)

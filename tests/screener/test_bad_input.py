@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from screener_rows import EXACT
 from sklearn.exceptions import NotFittedError
 
 import driftsieve as ds
 from driftsieve import FeatureScreener
+from driftsieve.limits import LimitError
 
 
 def test_reading_before_any_data():
@@ -125,3 +127,42 @@ def test_one_class_cannot_be_scored(rows):
     screener = FeatureScreener(k=2).partial_fit(X, np.zeros(len(X), dtype=int))
     with pytest.raises(ValueError, match=r"at least 2 classes .* only one class: 0"):
         screener.transform(X)
+
+
+@pytest.mark.parametrize("on_limit", ["error", "ignore_new"])
+@pytest.mark.parametrize(
+    ("kind", "new_features"),
+    [
+        (np.asarray, "error"),
+        (np.asarray, "grow"),
+        (pd.DataFrame, "grow"),
+        (sparse.csr_array, "error"),
+    ],
+)
+def test_no_column_is_left_out_of_rows_that_cannot_grow(rows, on_limit, kind, new_features):
+    X, y = rows
+    screener = FeatureScreener(k=1, max_features=4, on_limit=on_limit, new_features=new_features)
+    screener.fit(kind(X[:, :4]), y)
+    before = screener.to_bytes()
+    with pytest.raises(LimitError, match=r"6 features, but max_features is 4.*sparse rows only"):
+        screener.fit(kind(X), y)
+    assert screener.to_bytes() == before
+
+
+def test_columns_are_left_out_of_sparse_rows_that_may_grow(rows):
+    X, y = rows
+    screener = FeatureScreener(k=1, max_features=4, on_limit="ignore_new", new_features="grow")
+    screener.fit(sparse.csr_array(X), y)
+    assert screener.n_features_in_ == 4
+    assert screener.transform(sparse.csr_array(X)).shape == (600, 1)
+
+
+def test_classes_that_are_no_labels(rows):
+    with pytest.raises(ValueError, match=r"`classes=\[0.5, 1\]` are no labels: Unknown label type"):
+        FeatureScreener(k=1).partial_fit(*rows, classes=[0.5, 1])
+
+
+def test_a_masked_column_of_labels_is_refused(rows):
+    X, y = rows
+    with pytest.raises(TypeError, match="y is a masked array"):
+        FeatureScreener(k=1).fit(X, np.ma.array(y[:, None]))

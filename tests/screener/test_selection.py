@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 from screener_rows import EXACT
 from sklearn.feature_selection import SelectFdr, SelectKBest, f_classif
 
@@ -122,3 +123,23 @@ def test_the_call_score_judges_the_selection_on_other_rows(rows):
     assert screener.score == "gini"
     assert pickle.loads(pickle.dumps(screener.score)) == "gini"
     assert FeatureScreener(score=None).score is None
+
+
+@pytest.mark.parametrize("width", [3, 9])
+def test_the_call_score_takes_the_columns_that_transform_takes(rows, width):
+    X, y = rows
+    screener = FeatureScreener("t", k=2, new_features="grow").fit(sparse.csr_array(X), y)
+    wide = np.hstack([X[::-1], X])[:, :width]
+    known = np.zeros_like(X)
+    known[:, : min(6, width)] = wide[:, :6]
+    expected = screener.score(sparse.csr_array(known), y)
+    assert screener.score(sparse.csr_array(wide), y) == expected
+    assert expected == pytest.approx(
+        ds.offline.scores(known, y, "t")[screener.get_support()].mean()
+    )
+
+
+def test_there_is_no_score_of_nothing(rows):
+    screener = FeatureScreener("t", rule="threshold", k=1000).fit(*rows)
+    with pytest.raises(ValueError, match=r"No feature is selected \(rule='threshold', k=1000"):
+        screener.score(*rows)

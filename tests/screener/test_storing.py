@@ -87,3 +87,13 @@ def test_bytes_of_something_else_are_refused(rows):
         FeatureScreener.from_bytes(screener.bank_.to_bytes())
     with pytest.raises(ValueError, match="checksum"):
         FeatureScreener.from_bytes(screener.to_bytes()[:-1])
+
+
+def test_declared_classes_come_back_as_they_were():
+    classes = [0, 2**64 - 2, 2**64 - 1]  # the last two are the same float
+    screener = FeatureScreener(k=1).partial_fit(np.eye(3), classes, classes=classes)
+    for one in (screener, FeatureScreener.from_bytes(screener.to_bytes())):
+        assert one.classes_.tolist() == classes
+    few = FeatureScreener(k=1).partial_fit(np.eye(2), classes[:2], classes=classes[:2])
+    with pytest.raises(ValueError, match=r"y contains the labels \[18446744073709551615\]"):
+        few.partial_fit(np.eye(3), classes)

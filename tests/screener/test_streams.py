@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from screener_rows import EXACT
 
 import driftsieve as ds
@@ -87,3 +88,35 @@ def test_new_classes_may_come_later(rows):
     assert list(screener.classes_) == [0, 1, 2]
     expected = ds.offline.scores(X, np.r_[many[:100] % 2, many[100:]], "chi2")
     np.testing.assert_allclose(screener.scores_, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("how", ["partial_fit", "merge"])
+def test_an_interrupt_when_the_rows_are_in_leaves_nothing_stale(rows, how, monkeypatch):
+    X, y = rows
+    first, second = (sparse.csr_array(X[:300, :4]), y[:300]), (sparse.csr_array(X[300:]), y[300:])
+
+    def new():
+        return FeatureScreener("t", k=2, new_features="grow")
+
+    def learn(screener):
+        later = (new().fit(*second),) if how == "merge" else second
+        return getattr(screener, how)(*later)
+
+    whole, screener = learn(new().fit(*first)), new().fit(*first)
+    assert len(screener.scores_) == 4
+    hold = FeatureScreener._hold
+
+    def interrupted(self, *state):
+        if self is screener:
+            raise KeyboardInterrupt
+        return hold(self, *state)
+
+    monkeypatch.setattr(FeatureScreener, "_hold", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        learn(screener)
+    assert screener.n_features_in_ == 6
+    np.testing.assert_array_equal(screener.scores_, whole.scores_)
+    np.testing.assert_array_equal(screener.ranking_, whole.ranking_)
+    np.testing.assert_array_equal(
+        screener.transform(second[0]).toarray(), whole.transform(second[0]).toarray()
+    )

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array
 
 from driftsieve.bank import Bank
-from driftsieve.batch import Batch
+from driftsieve.batch import Batch, labels_of
+from driftsieve.limits import LimitError
 from driftsieve.scores import SCORES
 
 
@@ -52,13 +53,31 @@ def check_choices(**parameters: tuple[Any, Iterable[str]]) -> None:
             raise ValueError(f"{name} must be one of {expected}, got {value!r}.")
 
 
+def declared_classes(classes: Any) -> NDArray[Any]:
+    """The labels that partial_fit was given, sorted."""
+    try:
+        return np.unique(labels_of(classes))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`classes={classes!r}` are no labels: {error}") from error
+
+
 def check_declared(y: Any, declared: NDArray[Any]) -> None:
     """ValueError where a label is none of those that partial_fit was given."""
-    unknown = np.setdiff1d(np.asarray(y), declared)
+    unknown = np.setdiff1d(labels_of(y), declared)
     if unknown.size:
         raise ValueError(
             f"y contains the labels {unknown.tolist()}, which are not in the classes "
             f"{declared.tolist()} given to partial_fit."
+        )
+
+
+def check_width(n_features: int, bank: Bank) -> None:
+    """LimitError for rows with too many columns, of which none can be left out."""
+    if n_features > bank.max_features:
+        raise LimitError(
+            f"There would be {n_features:,} features, but max_features is {bank.max_features:,}: "
+            "raise it. (on_limit='ignore_new' leaves columns out of sparse rows only, with "
+            "new_features='grow'.)"
         )
 
 

@@ -23,6 +23,8 @@ from driftsieve.screener.checks import (
     check_declared,
     check_kept,
     check_same_settings,
+    check_width,
+    declared_classes,
     is_frame,
     matrix_of,
 )
@@ -59,7 +61,8 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
     epsilon, alpha, half_life, clock, missing, n_threads
         As in :class:`driftsieve.Bank`.
     max_features, max_classes, max_bytes, on_limit
-        As in :class:`driftsieve.Bank`; columns are left out of sparse rows that may grow only.
+        As in :class:`driftsieve.Bank`; columns are left out of sparse rows that may grow only, and
+        other rows with too many of them are refused.
     new_features : {"error", "grow"}
         Whether later sparse rows may have more columns, or fewer, than those before.
     output : {"select", "mask"}
@@ -92,6 +95,9 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
     """
 
     score = ScoreParameter()
+    bank_: Bank
+    _declared: NDArray[Any] | None
+    _readings: dict[str, tuple[Any, Any]]
 
     def __init__(
         self,
@@ -163,7 +169,7 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         fresh = not self.__sklearn_is_fitted__()
         declared = None if fresh else self._declared
         if classes is not None:
-            given = np.unique(np.asarray(classes))
+            given = declared_classes(classes)
             if declared is not None and not np.array_equal(given, declared):
                 raise ValueError(
                     f"`classes={classes!r}` is not the same as on last call to partial_fit, "
@@ -190,12 +196,14 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
                 f"This {type(self).__name__} estimator requires y to be passed, "
                 "but the target y is None."
             )
-        if np.asarray(y).ndim == 2:
+        if np.asarray(y).ndim == 2 and not np.ma.isMaskedArray(y):  # the bank refuses that
             y = column_or_1d(y, warn=True)
         if declared is not None:
             check_declared(y, declared)
         bank = self._empty_bank()
         X = matrix_of(X, self)
+        if fresh and not self._may_grow(X):
+            check_width(X.shape[1], bank)
         if not fresh:
             check_same_settings(self.bank_, bank)
             check_kept(self.bank_, self.score)
@@ -203,19 +211,13 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
             self._check_columns(X)
             if bank.feature_names is None and is_frame(X):  # scikit-learn has warned
                 X = Batch.of(X, y, missing=self.missing).X
+            self._readings = {}  # now: an interrupt may come when the rows are in
         bank.update(X, y, sample_weight=sample_weight, t=t)
-        if fresh:
-            validate_data(self, X, skip_check_array=True)  # names and width
         return self._hold(bank, declared)
 
     def _hold(self, bank: Bank, declared: NDArray[Any] | None) -> Self:
-        self.bank_ = bank
-        self._declared = declared
-        self.n_features_in_ = bank.n_features
-        known = len(getattr(self, "feature_names_in_", ()))
-        if bank.feature_names is not None and known < bank.n_features:
-            self.feature_names_in_ = np.array(bank.feature_names, dtype=object)
-        self._readings: dict[str, tuple[Any, Any]] = {}
+        # in one statement: no interrupt comes between
+        self.__dict__.update(bank_=bank, _declared=declared, _readings={})
         return self
 
     def _empty_bank(self) -> Bank:
@@ -231,8 +233,11 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         check_bins(self.n_bins)
         check_rule(self.rule, self.k, self.score)
 
+    def _may_grow(self, X: Any) -> bool:
+        return self.new_features == "grow" and bool(sparse.issparse(X))
+
     def _check_columns(self, X: Any) -> None:
-        if self.new_features == "grow" and sparse.issparse(X):
+        if self._may_grow(X):
             return
         grows = self.new_features == "grow" and isinstance(X, np.ndarray)
         if grows and X.shape[1] > self.n_features_in_:
@@ -257,6 +262,8 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         bank = self.bank_ if fitted else self._empty_bank()
         ours, theirs = self._declared if fitted else other._declared, other._declared
         both = None if ours is None or theirs is None else np.union1d(ours, theirs)
+        if fitted:
+            self._readings = {}
         return self._hold(bank.merge(other.bank_, start), both)
 
     # --- reading --------------------------------------------------------------------------------
@@ -270,6 +277,16 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "ignore"
         return tags
+
+    @property
+    def n_features_in_(self) -> int:
+        return cast("int", self.bank_.n_features)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        if self.bank_.feature_names is None:
+            raise AttributeError("feature_names_in_")
+        return np.array(self.bank_.feature_names, dtype=object)
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -332,14 +349,18 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """X with the selected columns only, or with zeros in the others (``output="mask"``)."""
         support = self.get_support()
-        if self.new_features == "grow" and sparse.issparse(X):
-            X = X.tocsr(copy=True)
-            X.resize(X.shape[0], self.n_features_in_)  # a column never learned is never selected
+        X = self._with_known_columns(X)
         if self.output == "select":
             return super().transform(X)
         finite = "allow-nan" if self.missing == "ignore" else True
         X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=finite, reset=False)
         return masked(X, support)
+
+    def _with_known_columns(self, X: Any) -> Any:
+        if self._may_grow(X):
+            X = X.tocsr(copy=True)
+            X.resize(X.shape[0], self.n_features_in_)  # a column never learned is never selected
+        return X
 
     def inverse_transform(self, X: Any) -> Any:
         """X with zeros in the columns that were not selected."""

@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 
 from driftsieve import codec
 from driftsieve.bank import Bank
-from driftsieve.screener.checks import check_declared, check_kept, check_same_settings
+from driftsieve.screener.checks import (
+    check_declared,
+    check_kept,
+    check_same_settings,
+    declared_classes,
+)
 
 if TYPE_CHECKING:
     from driftsieve.screener.core import FeatureScreener
@@ -50,7 +55,7 @@ class Stored:
             check_same_settings(bank, fresh)
             check_kept(bank, screener.score)
             if declared is not None:
-                declared = np.unique(declared)
+                declared = declared_classes(declared)
                 check_declared(bank.classes, declared)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise codec.malformed(error) from error
