@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import driftsieve as ds
-from driftsieve.growth import Meter
+from driftsieve.growth import Meter, of_merge
 from driftsieve.limits import LimitError, Limits, default_bytes
 
 RNG = np.random.default_rng(8)
@@ -118,6 +118,40 @@ def test_the_state_never_takes_more_than_was_foretold(is_sparse, n_classes, epsi
         meter.used = meter.foretold(bank._core, batch, n_labels, math.inf)
         bank.update_batch(batch)
         assert bank.nbytes <= min(at_once, meter.used)
+
+
+@pytest.mark.parametrize("rows", [(1500, 10), (3, 1599), (1338, 1338), (2665, 3)])
+@pytest.mark.parametrize("labels", [(0, 0), (0, 3)])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("names", [(range(5), range(5, 105)), (range(20), range(20))])
+@pytest.mark.parametrize(
+    "options", [{}, {"epsilon": 0.003}, {"epsilon": 0.003, "half_life": 300}, {"quantiles": False}]
+)
+def test_a_merge_never_takes_more_than_was_foretold(rows, labels, weighted, names, options):
+    """Rows that wait get zeros in columns that they never had, or fill a block."""
+    rng = np.random.default_rng(0)
+
+    def bank(n, first_label, columns):
+        y = first_label + np.arange(n) % 3
+        X = pd.DataFrame(rng.normal(size=(n, len(columns))), columns=[f"x{j}" for j in columns])
+        weight = rng.random(n) if weighted else None
+        return ds.Bank(**options).update(X, y, sample_weight=weight)
+
+    for order in (1, -1):
+        ours, theirs = (bank(*one) for one in [*zip(rows, labels, names, strict=True)][::order])
+        width, n_classes = len({*names[0], *names[1]}), 3 + labels[1]
+        foretold = of_merge(ours._core, theirs._core, width, n_classes)
+        ours.merge(theirs, start=0)
+        assert ours.nbytes <= foretold
+
+
+def test_a_merge_that_makes_waiting_rows_wide_is_refused():
+    frame = pd.DataFrame(RNG.normal(size=(1500, 405))).rename(columns=str)
+    bank = ds.Bank(max_bytes=1e6).update(frame.iloc[:, :5], np.arange(1500) % 2)
+    before = bank.to_bytes()
+    with pytest.raises(LimitError, match="max_bytes is 1,000,000"):
+        bank.merge(ds.Bank().update(frame.iloc[:10, 5:], np.arange(10) % 2))
+    assert bank.to_bytes() == before
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
