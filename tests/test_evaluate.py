@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -173,6 +174,63 @@ def test_nothing_is_predicted_before_two_classes_have_come():
     assert frame["rows"].tolist() == [100, 200, 300, 400, 500]
 
 
+def masking():
+    return FeatureScreener("t", k=1, output="mask")
+
+
+class Counting(SGDClassifier):
+    """Knows how many rows of each class it has learned."""
+
+    def partial_fit(self, X, y, classes=None):
+        self.learned = getattr(self, "learned", Counter()) + Counter(y.tolist())
+        return super().partial_fit(X, y, classes=classes)
+
+
+def test_every_batch_is_learned_where_the_classes_are_known():
+    X, y = drifting(300)
+    y[:100] = 0
+    for screener in (masking(), None):
+        model = Counting()
+        prequential(pairs(X, y), screener, model, classes=[0, 1])
+        assert model.learned == {0: sum(y == 0), 1: sum(y == 1)}
+    early = GaussianNB()  # nothing is selected: it learns with all features
+    prequential(pairs(X[:100], y[:100]), masking(), early, classes=[0, 1])
+    np.testing.assert_allclose(early.theta_[0], X[:100].mean(axis=0))
+
+
+@pytest.mark.parametrize("screener", [masking, lambda: None])
+@pytest.mark.parametrize(
+    ("labels", "classes", "rows"),
+    [
+        ([[0], [1], [0, 1]], [0, 1], {0: 10, 1: 30}),
+        ([[2], [0, 1], [0, 2]], [0, 1, 2], {0: 20, 1: 10, 2: 10}),
+        ([[0], [0], [1, 0], [1]], [0, 1], {0: 10, 1: 30}),
+    ],
+)
+def test_classes_are_those_of_the_batches_until_there_are_two(screener, labels, classes, rows):
+    X, _ = drifting(20)
+    model = Counting()
+    prequential([(X, np.resize(y, 20)) for y in labels], screener(), model)
+    assert model.classes_.tolist() == classes
+    assert model.learned == rows
+
+
+def test_a_fitted_learner_knows_its_classes():
+    X, y = drifting(200)
+    model = GaussianNB().partial_fit(X, y, classes=[0, 1, 2])
+    prequential([(X, np.ones(200, int)), (X, y)], masking(), model)
+    assert model.class_count_.tolist() == [2 * sum(y == 0), 2 * sum(y == 1) + 200, 0]
+
+
+def test_river_classifiers_learn_every_row():
+    X, y = drifting(300)
+    y[:200] = 0
+    model = naive_bayes.GaussianNB()
+    frame = prequential(pairs(X, y), FeatureScreener("t", k=1), model, every=100)
+    assert sum(model.class_counts.values()) == 300
+    assert frame["n_selected"].tolist() == [0, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("backend", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame), ("pyarrow", pa.Table)]
 )
@@ -213,7 +271,9 @@ def test_bad_arguments():
         prequential(pairs(X, y), screener, GaussianNB(), update_screener=False)
     late = y.copy()
     late[250:] = 7
-    with pytest.raises(ValueError, match=r"labels \[7\] came after the first batch: pass classes="):
+    with pytest.raises(
+        ValueError, match=r"\[7\] are not among the classes \[0, 1\].*pass classes="
+    ):
         prequential(pairs(X, late), screener, GaussianNB())
     fitted = FeatureScreener(k=2).fit(X, y)  # it may select where it does not move
     frame = prequential(pairs(X, y), fitted, GaussianNB(), update_screener=False)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from driftsieve.batch import Batch, Missing
+from driftsieve.batch import Batch, Missing, labels_of
 from driftsieve.snapshot import Floats
 from driftsieve.stability import jaccard, nogueira
 
@@ -32,8 +32,9 @@ def prequential(
     """Test, then train, batch by batch; returns a data frame of how it went.
 
     A batch is predicted by what was selected and learned before it came. Then the screener learns
-    it, and the learner learns it with the features selected now. So the first batch (and those
-    before there are rows of two classes) is not predicted.
+    it, and the learner learns it with the features selected now. So the first batch is not
+    predicted. Before the screener has rows of two classes, nothing is selected or predicted, and
+    the learner learns with all features; one of scikit-learn begins when its classes are known.
 
     Parameters
     ----------
@@ -48,7 +49,8 @@ def prequential(
     every : int
         A record is made when that many rows have come since the last one, and at the end.
     classes : array-like, optional
-        All labels there will be, for scikit-learn; by default those of the first batch.
+        All labels there will be, for scikit-learn; by default those of a learner that is fitted
+        already, or else of the batches up to the first that brings a second class.
     update_screener : bool
         False for a screener that has been fitted before and shall stay as it is.
     backend : {"pandas", "polars", "pyarrow"}
@@ -93,9 +95,10 @@ def prequential(
             log.tested(*model.test(choice, X, batch), batch.sample_weight)
         if screener is not None and update_screener:
             screener.partial_fit(X, batch.y, sample_weight=batch.sample_weight, t=batch.t)
-        if screener is None or len(screener.classes_) > 1:
-            choice = _Choice.of(screener, batch)
-            model.train(choice, X, batch)
+        selects = screener is None or len(screener.classes_) > 1
+        latest = _Choice.of(screener if selects else None, batch)
+        if model.train(latest, X, batch) and selects:
+            choice = latest
         log.rows += batch.n_rows
         if log.rows - log.recorded >= every:
             log.record(choice)
@@ -173,7 +176,10 @@ class _Sklearn:
                 "classifier with partial_fit, or a river classifier."
             )
         self.learner = learner
-        self.classes = None if classes is None else np.unique(np.asarray(classes))
+        if classes is None:
+            classes = getattr(learner, "classes_", None)
+        self.classes = None if classes is None else np.unique(labels_of(classes))
+        self.seen: NDArray[Any] | None = None  # labels, while the classes are not known
         self.weighted = "sample_weight" in inspect.signature(learner.partial_fit).parameters
 
     def test(self, choice: _Choice, X: Any, batch: Batch) -> tuple[NDArray[np.bool_], Floats]:
@@ -187,18 +193,23 @@ class _Sklearn:
         given = self.learner.predict_proba(X)[np.arange(batch.n_rows), column]
         return right, np.where(known[column] == batch.y, given, 0.0)
 
-    def train(self, choice: _Choice, X: Any, batch: Batch) -> None:
+    def train(self, choice: _Choice, X: Any, batch: Batch) -> bool:
+        """False if the classes are not known yet, and so nothing was learned."""
         if self.classes is None:
-            self.classes = np.unique(batch.y)
+            self.seen = np.union1d(batch.y if self.seen is None else self.seen, batch.y)
+            if len(self.seen) < 2:
+                return False
+            self.classes = self.seen
         unknown = np.setdiff1d(batch.y, self.classes)
         if unknown.size:
             raise ValueError(
-                f"The labels {unknown.tolist()} came after the first batch: pass classes=, all "
-                "labels there will be."
+                f"The labels {unknown.tolist()} are not among the classes {self.classes.tolist()} "
+                "that the learner began with: pass classes=, all labels there will be."
             )
         weight = batch.sample_weight
         more = {} if weight is None or not self.weighted else {"sample_weight": weight}
         self.learner.partial_fit(choice.transform(X, batch), batch.y, classes=self.classes, **more)
+        return True
 
 
 class _River:
@@ -220,13 +231,14 @@ class _River:
                 continue
         return right, given
 
-    def train(self, choice: _Choice, _: Any, batch: Batch) -> None:
+    def train(self, choice: _Choice, _: Any, batch: Batch) -> bool:
         weights = [1.0] * batch.n_rows if batch.sample_weight is None else batch.sample_weight
         for x, y, w in zip(choice.rows(batch), batch.y.tolist(), weights, strict=True):
             if self.weighted:
                 self.learner.learn_one(x, y, w=float(w))
             else:
                 self.learner.learn_one(x, y)
+        return True
 
 
 class _Log:
