@@ -260,6 +260,7 @@ void register_bank(nb::module_& m) {
     // for those who must know what rows may come to take before they are there
     property("block_rows",
              [](const Bank& b) { return DenseStore(b.config(), 0).rows_per_block(); });
+    property("open_rows", [](const Bank& b) { return b.open_rows(); });
     property("exact_values", [](const Bank& b) { return b.config().exact_values(); });
     property("cells", [](const Bank& b) { return b.config().cells(); });
     m.attr("COUNTED_BYTES") = sizeof(CountedCells);

@@ -121,6 +121,9 @@ class Bank:
     def block_rows(self) -> int: ...
 
     @property
+    def open_rows(self) -> int: ...
+
+    @property
     def exact_values(self) -> int: ...
 
     @property

@@ -92,7 +92,7 @@ def of_merge(core: CoreBank, other: CoreBank, n_features: int, n_classes: int) -
         table += min(n_features, nbytes / SPARSE_FEATURE_BYTES) * classes
     else:
         table = n_features * (FEATURE_BYTES + classes + 2 * _mini_bin(n_classes, is_wide=True))
-        ours, theirs = _most_waiting(core), _most_waiting(other)
+        ours, theirs = core.open_rows, other.open_rows
         # rows that wait get zeros in the columns that they never had, and may come to fill a block
         table += 16 * (n_features - core.n_features) * ours
         table += 16 * (n_features - other.n_features) * theirs
@@ -197,12 +197,6 @@ def _more_of_dense(core: CoreBank, batch: Batch, n_classes: int) -> float:
     feature = 0 if core.n_features else FEATURE_BYTES
     cells = 0.0 if core.ticks else _cells(core, n_classes, is_wide)
     return batch.n_features * (feature + classes + summary + cells + 16 * rows) + 40 * rows
-
-
-def _most_waiting(core: CoreBank) -> float:
-    """Rows of a dense bank that may wait for their block to be full."""
-    rows = core.block_rows if core.clock == Clock.batch else min(core.block_rows, core.ticks)
-    return min(rows, core.nbytes / max(1, 8 * core.n_features))
 
 
 def _waiting_in_dense(core: CoreBank, n_classes: int, is_wide: bool) -> float:

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from itertools import count
 
 import numpy as np
 import pandas as pd
@@ -115,7 +116,7 @@ def test_dictionaries_are_given_to_all_banks_or_to_none(absent, interrupted):
 
         def learn():
             nonlocal learned
-            for i in range(4000):
+            for i in count():
                 bank.update_one(several, i % 3)
                 learned += 1
 

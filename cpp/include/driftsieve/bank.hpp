@@ -42,6 +42,11 @@ class Bank {
                std::holds_alternative<SparseMoments>(store_);
     }
     bool is_dense() const { return std::holds_alternative<DenseStore>(store_); }
+    // Rows that wait for their block to be full.
+    std::size_t open_rows() const {
+        const auto* dense = std::get_if<DenseStore>(&store_);
+        return dense == nullptr ? 0 : dense->open_rows();
+    }
     // Whether these are rows of a dense bank that has only to keep them: they complete no block.
     bool only_keeps(std::size_t n_rows, std::size_t n_cols) const {
         const auto* dense = std::get_if<DenseStore>(&store_);
