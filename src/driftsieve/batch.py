@@ -204,13 +204,18 @@ def _matrix_of_frame(native: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]
     kinds = set(native.dtypes if frame.implementation.is_pandas_like() else frame.schema.values())
     single = kinds in ({np.dtype("f4")}, {np.dtype("f8")}, {nw.Float32()}, {nw.Float64()})
     matrix = frame.to_numpy() if single else np.stack([*map(floats, frame.iter_columns())]).T
-    strings = [isinstance(name, str) for name in frame.columns]
+    return matrix, names_of_frame(frame.columns)
+
+
+def names_of_frame(columns: Sequence[Any]) -> tuple[str, ...] | None:
+    """The names of the features if they are strings, as scikit-learn has it."""
+    strings = [isinstance(name, str) for name in columns]
     if any(strings) and not all(strings):
         raise TypeError(
             "Feature names are only supported if all input features have string names, got "
             "names of several types: convert them with X.columns = X.columns.astype(str)."
         )
-    return matrix, tuple(frame.columns) if all(strings) else None
+    return tuple(columns) if all(strings) else None
 
 
 def floats(series: nw.Series[Any]) -> NDArray[np.float64]:

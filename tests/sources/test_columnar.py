@@ -114,7 +114,25 @@ def test_columns_that_cannot_be_used_are_dropped(tmp_path: Path) -> None:
     pq.write_table(pa.table({"tags": [["a"], ["b"]], "x": [1, 2], "y": [0, 1]}), path)
     assert error_of(path, target="y").startswith(": column 'tags' of type List(String)")
     assert next(as_batches(path, target="y", drop=["tags"])).X.tolist() == [[1], [2]]
-    assert error_of(path, target="z", drop=["tags"]) == ": no column 'z': there are 'x', 'y'"
+    assert error_of(path, target="z", drop=["tags"]) == (
+        ": no column 'z': there are 'tags', 'x', 'y'"
+    )
+    assert next(as_batches(path, target=2, drop=[0])).X.tolist() == [[1], [2]]
+    assert error_of(path, target="y", categorical=["z"]).startswith(": no column 'z'")
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64(), pa.decimal128(20)])
+def test_large_integers_are_exact_as_labels(kind: pa.DataType, tmp_path: Path) -> None:
+    labels = [2**53 + 1, 2**53, 2**53 - 1]
+    table = pa.table({"x": [1.0] * 4, "y": pa.array([*labels, None], pa.int64()).cast(kind)})
+    pq.write_table(table, tmp_path / "a.parquet")
+    for source in (tmp_path / "a.parquet", pl.DataFrame(table), table):
+        (batch,) = as_batches(source, target="y", on_error="skip")
+        assert batch.y.tolist() == labels
+    for dtype in ("Int64", object):
+        frame = pd.DataFrame({"x": [1.0] * 4, "y": pd.Series([*labels, None], dtype=dtype)})
+        (batch,) = as_batches(frame, target="y", on_error="skip")
+        assert batch.y.tolist() == labels
 
 
 def test_files_must_agree_in_kind(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier
 from source_helpers import ROLES, assert_same_batches, dense, error_of, write
 
 from driftsieve.sources import SourceError, as_batches
@@ -58,6 +60,28 @@ def test_bad_json_rows(line: bytes, cause: str, tmp_path: Path) -> None:
     (batch,) = batches
     assert (dense(batch).tolist(), batch.y.tolist()) == ([[1], [3]], [0, 1])
     assert (batches.rows_read, batches.rows_skipped) == (3, 1)
+
+
+def test_categorical_keys_hold_codes_of_any_type(tmp_path: Path) -> None:
+    values = [10115, "10115", 2.5, True, None, False]
+    lines = [json.dumps({"zip": value, "y": i % 2}) for i, value in enumerate(values)]
+    path = write(tmp_path / "a.jsonl", "\n".join(lines))
+    names = ("zip=10115", "zip=2.5", "zip=true", "zip=false")
+    for source in (path, [json.loads(line) for line in lines]):
+        (batch,) = as_batches(source, target="y", categorical=["zip"])
+        assert batch.feature_names == names
+        assert batch.X.sum(axis=0).tolist() == [2, 1, 1, 1]
+    (batch,) = as_batches(path, target="y", categorical=["zip", "y"])
+    assert batch.y.tolist() == ["0", "1"] * 3
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+def test_indices_have_32_bits_where_they_do(name: str, tmp_path: Path) -> None:
+    content = {"a.jsonl": '{"c": "u", "y": 0}\n{"c": "v", "y": 1}\n', "a.csv": "c,y\nu,0\nv,1\n"}
+    (batch,) = as_batches(write(tmp_path / name, content[name]), target="y")
+    assert isinstance(batch.X, sparse.csr_array)
+    assert batch.X.indices.dtype == batch.X.indptr.dtype == np.int32
+    SGDClassifier().partial_fit(batch.X, batch.y, classes=[0, 1])
 
 
 def test_json_needs_a_target(tmp_path: Path) -> None:

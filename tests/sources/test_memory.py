@@ -116,6 +116,45 @@ def test_labels_of_a_frame_may_be_apart(frame: Any) -> None:
     assert batch.feature_names == ("a",)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [[0, 1, 2], [5, 6, 7], [0.5, 1.5, 2.5], [("a", 1), ("a", 2), ("b", 1)], ["u", "v", "w"]],
+)
+def test_names_of_any_kind_are_those_that_a_bank_takes(names: list[Any]) -> None:
+    frame = pd.DataFrame(X, columns=pd.Index(names))
+    expected = Batch.of(frame, Y)
+    (batch,) = as_batches((frame, Y))
+    assert_same_batches([batch], [expected])
+    (batch,) = as_batches(frame, target=names[0])
+    assert batch.y.tolist() == X[:, 0].tolist()
+    (batch,) = as_batches((frame, Y), drop=[names[1]])
+    assert_same_batches([batch], [Batch.of(frame[[names[0], names[2]]], Y)])
+    all_names = pd.Index([*names, "y"], tupleize_cols=False)
+    labelled = pd.DataFrame(np.column_stack([X, Y]), columns=all_names)
+    assert_same_batches(as_batches(labelled, target="y"), [expected])
+    (batch,) = as_batches((frame.astype({names[0]: str}), Y))
+    assert batch.feature_names is not None
+    assert batch.feature_names[:3] == (str(names[1]), str(names[2]), f"{names[0]}=0.0")
+
+
+def test_names_that_a_bank_refuses() -> None:
+    mixed_names = pd.DataFrame([[1, 2, 0]], columns=[1, "x", "y"])
+    with pytest.raises(TypeError, match="all input features have string names"):
+        list(as_batches(mixed_names, target="y"))
+    alike = pd.DataFrame([[1, 2, 0]], columns=[1, "1", "y"])
+    with pytest.raises(SourceError, match=r"^2 columns are called '1'$"):
+        list(as_batches(alike, target="y"))
+    with pytest.raises(SourceError, match=r"^row 1: the keys 1 and '1' have the same name$"):
+        list(as_batches([{1: 2.0, "y": 0}, {1: 1.0, "1": 2.0, "y": 0}], target="y"))
+
+
+@pytest.mark.parametrize("option", ["drop", "categorical"])
+def test_options_that_name_columns_need_some(option: str) -> None:
+    for source in ((X, Y), (sparse.csr_array(X), Y), zip(X, Y, strict=True)):
+        with pytest.raises(SourceError, match=f"^{option}= does not go with "):
+            list(as_batches(source, **{option: [0]}))
+
+
 def test_columns_can_be_dropped_or_called_categorical() -> None:
     frame = pl.DataFrame({"id": [[1], [2]], "zip": [123, 45], "x": [1.5, 2.5], "y": [0, 1]})
     with pytest.raises(

@@ -107,7 +107,20 @@ def test_svmlight_binary_garbage_is_named(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("role", ["target", "time", "weight"])
+def test_labels_that_double_cannot_tell_apart_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.svm", f"{2**53 - 1} 1:1\nx\n{2**53 + 1} 1:2\n{-(2**53)}\n1 1:3\n")
+    batches = as_batches(path, on_error="skip")
+    (batch,) = batches
+    assert batch.y.tolist() == [2**53 - 1, 1]
+    assert dense(batch).tolist() == [[1], [3]]
+    assert batches.skip_reasons[1:] == [
+        f"{path}, line {line}: labels of svmlight files must be below 2**53 to be exact, got "
+        f"about {sign}9007199254740992"
+        for line, sign in ((3, ""), (4, "-"))
+    ]
+
+
+@pytest.mark.parametrize("role", ["target", "time", "weight", "drop", "categorical"])
 def test_svmlight_has_no_columns(role: str, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=f"{role}= does not go with svmlight"):
         as_batches(write(tmp_path / "a.svm", "1 1:1\n"), **{role: "y"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -16,7 +16,7 @@ from driftsieve.batch import Missing
 from driftsieve.limits import Limits, OnLimit
 from driftsieve.sources.arrays import read_array
 from driftsieve.sources.arrow import ArrowReader
-from driftsieve.sources.base import Options, Part, SourceError
+from driftsieve.sources.base import Column, Options, Part, SourceError
 from driftsieve.sources.batches import Batches, OnError
 from driftsieve.sources.csv import CsvReader
 from driftsieve.sources.files import find
@@ -36,6 +36,7 @@ FORMATS: dict[str, Any] = {
     "arrow": ArrowReader,
     "jsonl": JsonlReader,
 }
+DELIMITERS = {chr(code) for code in range(1, 128)} - set('"\r\n')
 
 
 def as_batches(
@@ -52,8 +53,8 @@ def as_batches(
     header: bool | Literal["auto"] = "auto",
     delimiter: str | None = None,
     zero_based: bool = False,
-    categorical: Sequence[str] = (),
-    drop: Sequence[str] = (),
+    categorical: Column | Iterable[Column] = (),
+    drop: Column | Iterable[Column] = (),
     max_features: int = 1_000_000,
     on_limit: OnLimit = "error",
 ) -> Batches:
@@ -73,8 +74,8 @@ def as_batches(
         arrow or feather. Parquet, arrow and zst need pyarrow, the extra ``driftsieve[files]``;
         csv is read several times faster with it.
     target, time, weight
-        The columns of labels, clock readings and sample weights: a name, a position among the
-        columns that are not dropped, or an array for sources in memory.
+        The columns of labels, clock readings and sample weights: a name, a position among all
+        columns of the source (-1 is the last), or an array for sources in memory.
     batch_size
         Rows per batch; the last one of a file may be shorter.
     format
@@ -93,9 +94,10 @@ def as_batches(
         Of svmlight files: whether the first feature has index 0. Otherwise it has index 1, and a
         row with an index 0 is a bad row.
     categorical
-        Columns that hold categories even though they look like numbers.
+        Columns that hold categories even though they look like numbers, by name or position.
     drop
-        Columns to leave out.
+        Columns to leave out, by name or position. A column that is not there is an error, but for
+        keys of dicts and JSON objects, which may come later.
     max_features, on_limit
         How many features text columns and the keys of dicts may make, a million by default, with
         names of 256 characters on average. One more is a ``SourceError``; with ``"ignore_new"`` its
@@ -120,6 +122,11 @@ def as_batches(
         raise ValueError(f'on_error must be "raise" or "skip", got {on_error!r}.')
     if not isinstance(zero_based, bool):
         raise TypeError(f"zero_based must be True or False, got {zero_based!r}.")
+    if delimiter is not None and delimiter not in DELIMITERS:
+        raise ValueError(
+            "delimiter must be one ASCII character, and neither a quote nor the end of a line, got "
+            f"{delimiter!r}."
+        )
     if format != "auto" and format not in FORMATS:
         raise ValueError(f"format must be one of auto, {', '.join(FORMATS)}, got {format!r}.")
     limits = Limits(max_features, on_limit=on_limit)
@@ -131,13 +138,17 @@ def as_batches(
         header,
         delimiter,
         zero_based,
-        categorical,
-        drop,
+        _columns(categorical),
+        _columns(drop),
         limits.max_features,
         limits.on_limit,
     )
     parts = _file_parts(source, format, options) or [_memory_part(source, options)]
     return Batches(parts, missing=missing, on_error=on_error, skip_rows=skip_rows)
+
+
+def _columns(wanted: Column | Iterable[Column]) -> tuple[Column, ...]:
+    return (wanted,) if isinstance(wanted, str | int) else tuple(wanted or ())
 
 
 def _file_parts(source: Any, format: str, options: Options) -> list[Part]:  # noqa: A002

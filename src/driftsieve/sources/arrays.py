@@ -14,6 +14,9 @@ from driftsieve.sources.base import Encoded, Options, Rows
 
 def read_array(X: Any, options: Options) -> Iterator[Rows]:
     """A matrix by slices of rows; target, time and weight are arrays or columns of it."""
+    options.refuse(
+        "arrays, which have no names: choose columns by X[:, ...]", "categorical", "drop"
+    )
     matrix = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     if matrix.ndim != 2:
         raise ValueError(f"Expected 2D array, got {matrix.ndim}D array instead.")

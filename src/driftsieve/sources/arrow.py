@@ -27,7 +27,7 @@ class ArrowReader:
         with opened(file) as (raw, stream):
             batches = _record_batches(file, _Doubting(stream))
             for table in tables(batches, file, self._options.batch_size):
-                rows = Rows(len(table), encoded(table, self._encoder, self._options))
+                rows = Rows(len(table), encoded(table, self._encoder))
                 rows.bytes_read = 0 if file.size is None else raw.tell()
                 yield rows
 
@@ -62,9 +62,10 @@ def _record_batches(file: File, stream: Any) -> Iterator[Any]:
         yield from ipc.open_stream(stream)
 
 
-def encoded(table: Any, encoder: TableEncoder, options: Options) -> Encoded:
+def encoded(table: Any, encoder: TableEncoder) -> Encoded:
     """An Arrow table in the features of its stream."""
-    return encoder.encode(table_of(nw.from_native(table, eager_only=True), options), len(table))
+    frame = nw.from_native(table, eager_only=True)
+    return encoder.encode(table_of(frame, encoder.roles(frame.columns)), len(table))
 
 
 def tables(batches: Iterator[Any], file: File, size: int) -> Iterator[Any]:

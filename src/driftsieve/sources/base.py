@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from driftsieve.limits import OnLimit
 
+LARGE_LABEL = "labels must be integers of 64 bits at most: make them text"
 Column = str | int | None  # a name, or a position from 0 (from the end when negative)
 
 
@@ -41,10 +42,17 @@ class Options:
     header: bool | Literal["auto"] = "auto"
     delimiter: str | None = None
     zero_based: bool = False
-    categorical: Sequence[str] = ()
-    drop: Sequence[str] = ()
+    categorical: tuple[Column, ...] = ()
+    drop: tuple[Column, ...] = ()
     max_features: int = 1_000_000
     on_limit: OnLimit = "error"
+
+    def refuse(self, source: str, *names: str) -> None:
+        """A source without columns: these options, by default all that name columns, are errors."""
+        for name in names or ("target", "time", "weight", "categorical", "drop"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, tuple) and not value):
+                raise SourceError(f"{name}= does not go with {source}")
 
 
 class Encoded(NamedTuple):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-from driftsieve.sources.columns import Table, Values
+from driftsieve.sources.base import LARGE_LABEL
+from driftsieve.sources.columns import Roles, Table, Values
 
 MISSING = frozenset(("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?"))
 
@@ -34,6 +37,17 @@ def number(cell: str) -> float:
     return float(cell)
 
 
+def label(cell: str) -> float:
+    """The same, and an integer with all its digits where double has too few."""
+    value = number(cell)
+    if not 2**53 <= abs(value) < math.inf:
+        return value
+    exact = Decimal(cell)
+    if exact != int(exact) or not -(2**63) <= exact < 2**63:
+        raise ValueError(LARGE_LABEL)
+    return int(exact)
+
+
 def is_number(cell: str) -> bool:
     """Whether the cell holds a number that is not missing."""
     try:
@@ -50,9 +64,10 @@ class CellParser:
     value that is no number in a numeric column makes its row a bad one.
     """
 
-    def __init__(self, delimiter: str, categorical: Sequence[str]) -> None:
+    def __init__(self, delimiter: str, roles: Roles) -> None:
         self._delimiter = delimiter
-        self._is_text: dict[str, bool] = dict.fromkeys(categorical, True)
+        self._target = roles.target
+        self._is_text: dict[str | None, bool] = dict.fromkeys(roles.categorical, True)
 
     def parse(
         self, columns: Sequence[str], chunk: Sequence[bytes | str]
@@ -110,16 +125,21 @@ class CellParser:
     def _values(self, name: str, cells: Sequence[str]) -> Values:
         if self._is_text[name]:
             return [None if cell in MISSING else cell for cell in cells]
+        if name == self._target:
+            return np.array([label(cell) for cell in cells], dtype=object)
         return np.array([number(cell) for cell in cells])
 
     def _mixed(self, columns: Sequence[str], rows: Mapping[int, Sequence[str]]) -> dict[int, str]:
-        """The rows that have text where numbers belong."""
-        return {
-            offset: f"column {name!r} holds numbers, but here {cell!r}"
-            for offset, cells in rows.items()
-            for name, cell in zip(columns, cells, strict=True)
-            if not (self._is_text[name] or cell in MISSING or is_number(cell))
-        }
+        """The rows that have text where numbers belong, or no label."""
+        bad = {}
+        for offset, cells in rows.items():
+            for name, cell in zip(columns, cells, strict=True):
+                try:
+                    self._values(name, [cell])
+                except ValueError:
+                    text = f"column {name!r} holds numbers, but here {cell!r}"
+                    bad[offset] = LARGE_LABEL if is_number(cell) else text
+        return bad
 
     def _fast(self, columns: Sequence[str], chunk: Sequence[bytes | str]) -> Table | None:
         """The same by pyarrow, or None where it is missing or the chunk is not plainly right."""
@@ -154,7 +174,11 @@ class CellParser:
             return None
         if len(table) != len(chunk):
             return None
-        return {
+        result: dict[str, Values] = {
             name: values.to_pylist() if self._is_text[name] else values.to_numpy()
             for name, values in zip(columns, table.columns, strict=True)
         }
+        labels = result.get(self._target or "")
+        if isinstance(labels, np.ndarray) and (np.abs(labels) >= 2**53).any():
+            return None
+        return result

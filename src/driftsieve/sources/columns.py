@@ -6,17 +6,44 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from driftsieve.sources.base import Column, Encoded, Options, SourceError
-from driftsieve.sources.features import Features
+from driftsieve.sources.features import Features, csr
 
 Values = NDArray[Any] | Sequence[str | None]  # numbers (NaN is missing), or text (None is missing)
 Table = Mapping[str, Values]
+
+
+class Roles(NamedTuple):
+    """What the columns are for, by name; positions count among all, whatever is dropped."""
+
+    target: str | None
+    time: str | None
+    weight: str | None
+    categorical: frozenset[str | None]
+    drop: frozenset[str | None]
+
+    @classmethod
+    def of(cls, columns: Sequence[str], options: Options) -> Roles:
+        find = partial(find_column, columns)
+        single = {role: find(getattr(options, role)) for role in ("target", "time", "weight")}
+        categorical = frozenset(map(find, options.categorical))
+        roles = cls(**single, categorical=categorical, drop=frozenset(map(find, options.drop)))
+        for role, name in single.items():
+            if name is not None and name in roles.drop:
+                raise SourceError(
+                    f"column {name!r} cannot be both the {role} and left out by drop="
+                )
+        return roles
+
+    @property
+    def no_features(self) -> frozenset[str | None]:
+        return self.drop | {self.target, self.time, self.weight}
 
 
 class TableEncoder:
@@ -29,47 +56,45 @@ class TableEncoder:
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self._roles: Roles | None = None
         self._is_text: dict[str, bool] | None = None
         self._features = Features(options)
 
+    def roles(self, columns: Sequence[str]) -> Roles:
+        """What columns are for, which the first to come decide for all tables."""
+        if self._roles is None:
+            self._roles = Roles.of(columns, self._options)
+        return self._roles
+
     def encode(self, table: Table, n_rows: int, y: NDArray[Any] | None = None) -> Encoded:
         """The table as ``Batch.of`` takes it; ``y`` is for labels that are in no column."""
+        roles = self.roles(list(table))
         is_text = {name: not isinstance(values, np.ndarray) for name, values in table.items()}
         if self._is_text is None:
-            self._start(is_text, has_labels=y is not None)
-            self._check_time(table)
+            self._start(is_text, roles, has_labels=y is not None)
+            _check_time(table, roles.time)
         elif is_text != self._is_text:
             raise SourceError(_difference(self._is_text, is_text))
         X = self._dense(table, n_rows)
         if self._text:
             X = self._with_indicators(X, table)
-        labels = _array(table[self._target or ""]) if y is None else y
-        weight = None if self._weight is None else _array(table[self._weight])
-        t = None if self._time is None else seconds(table[self._time])
+        labels = _array(table[roles.target or ""]) if y is None else y
+        weight = None if roles.weight is None else _array(table[roles.weight])
+        t = None if roles.time is None else seconds(table[roles.time])
         return Encoded(X, labels, weight, t, self._features.names, self._features.ignored)
 
-    def _start(self, is_text: dict[str, bool], *, has_labels: bool) -> None:
+    def _start(self, is_text: dict[str, bool], roles: Roles, *, has_labels: bool) -> None:
         columns = list(is_text)
-        if self._options.target is None and not has_labels:
+        if roles.target is None and not has_labels:
             raise SourceError(f"which column is the label? Pass target=, one of {_list(columns)}")
-        self._target = None if has_labels else find_column(columns, self._options.target)
-        self._time = find_column(columns, self._options.time)
-        self._weight = find_column(columns, self._options.weight)
-        if self._weight is not None and is_text[self._weight]:
-            raise SourceError(f"the weight column {self._weight!r} holds text, not numbers")
-        features = [n for n in columns if n not in (self._target, self._time, self._weight)]
+        if roles.weight is not None and is_text[roles.weight]:
+            raise SourceError(f"the weight column {roles.weight!r} holds text, not numbers")
+        features = [name for name in columns if name not in roles.no_features]
         self._text = [name for name in features if is_text[name]]
         self._numeric = [name for name in features if not is_text[name]]
         for name in self._numeric:
             self._features[name]
         self._is_text = is_text
-
-    def _check_time(self, table: Table) -> None:
-        """Dates that are not ISO fail at once, with an example; one odd date is one bad row."""
-        values = [] if self._time is None else table[self._time]
-        first = next((value for value in values if value is not None), None)
-        if isinstance(first, str) and math.isnan(second(first)):
-            raise SourceError(f"the time column {self._time!r} holds no ISO dates but {first!r}")
 
     def _dense(self, table: Table, n_rows: int) -> NDArray[Any]:
         columns = [np.asarray(table[name]) for name in self._numeric]
@@ -91,8 +116,15 @@ class TableEncoder:
         data = np.hstack([X, np.ones(chosen.shape, X.dtype)])
         present = np.hstack([X != 0, chosen >= 0])
         indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-        shape = (len(X), len(features))
-        return sparse.csr_array((data[present], indices[present], indptr), shape=shape)
+        return csr(data[present], indices[present], indptr, len(features))
+
+
+def _check_time(table: Table, name: str | None) -> None:
+    """Dates that are not ISO fail at once, with an example; one odd date is one bad row."""
+    values = [] if name is None else table[name]
+    first = next((value for value in values if value is not None), None)
+    if isinstance(first, str) and math.isnan(second(first)):
+        raise SourceError(f"the time column {name!r} holds no ISO dates but {first!r}")
 
 
 def find_column(columns: Sequence[str], wanted: Column) -> str | None:
@@ -109,13 +141,7 @@ def check_unique(columns: Sequence[str]) -> None:
     """Two columns of one name could not be told apart."""
     name, times = Counter(columns).most_common(1)[0] if columns else ("", 0)
     if times > 1:
-        raise SourceError(f"the header has column {name!r} {times} times")
-
-
-def without(columns: Sequence[str], drop: Sequence[str]) -> list[str]:
-    """The columns that are left; it is an error to drop one that is not there."""
-    dropped = {find_column(columns, name) for name in drop}
-    return [name for name in columns if name not in dropped]
+        raise SourceError(f"{times} columns are called {name!r}")
 
 
 def seconds(values: Values) -> NDArray[Any]:

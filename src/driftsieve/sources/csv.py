@@ -9,7 +9,7 @@ from itertools import chain
 from driftsieve.sources import text
 from driftsieve.sources.base import Options, Rows, SourceError
 from driftsieve.sources.cells import CellParser, is_number, split
-from driftsieve.sources.columns import TableEncoder, check_unique, without
+from driftsieve.sources.columns import TableEncoder, check_unique
 from driftsieve.sources.files import File
 
 
@@ -24,7 +24,7 @@ class CsvReader:
     def __init__(self, options: Options, delimiter: str = ",") -> None:
         self._options = options
         self._delimiter = options.delimiter or delimiter
-        self._parser = CellParser(self._delimiter, options.categorical)
+        self._parser: CellParser | None = None
         self._encoder = TableEncoder(options)
 
     def read(self, file: File) -> Iterator[Rows]:
@@ -36,10 +36,11 @@ class CsvReader:
             columns, is_data = self._columns(file, *first)
             if is_data:
                 records = chain([first], records)
-            left = without(columns, self._options.drop)
+            roles = self._encoder.roles(columns)
+            self._parser = parser = self._parser or CellParser(self._delimiter, roles)
             for numbers, chunk in text.chunked(records, self._options.batch_size):
-                table, bad = self._parser.parse(columns, chunk)
-                wanted = {name: table[name] for name in left} if table else {}
+                table, bad = parser.parse(columns, chunk)
+                wanted = {name: table[name] for name in table if name not in roles.drop}
                 encoded = self._encoder.encode(wanted, len(chunk) - len(bad)) if table else None
                 yield Rows(len(chunk), encoded, bad, numbers, source.bytes_read)
 

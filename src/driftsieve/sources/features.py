@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from driftsieve.sources.base import Options, SourceError
 
@@ -57,3 +62,13 @@ class Features(dict[str | tuple[str, str], int]):
             new = islice(self, len(self._names), None)
             self._names += tuple(key if isinstance(key, str) else "=".join(key) for key in new)
         return self._names
+
+
+def csr(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], n_features: int
+) -> sparse.csr_array:
+    """A matrix with indices of 32 bits where they do: much of scikit-learn takes no others."""
+    narrow = max(len(data), n_features) <= np.iinfo(np.int32).max
+    index = np.int32 if narrow else np.int64
+    parts = data, indices.astype(index, copy=False), indptr.astype(index, copy=False)
+    return sparse.csr_array(parts, shape=(len(indptr) - 1, n_features))

@@ -2,71 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from numbers import Real
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
-from driftsieve.batch import floats, has_integers
+from driftsieve.batch import floats, has_integers, names_of_frame
 from driftsieve.sources.arrays import aligned
 from driftsieve.sources.base import Options, Rows, SourceError
-from driftsieve.sources.columns import Table, TableEncoder, Values, without
+from driftsieve.sources.columns import Roles, Table, TableEncoder, Values, check_unique
 
 
 def read_frame(native: Any, options: Options) -> Iterator[Rows]:
-    """A frame by slices; the target is one of its columns or an array."""
+    """A frame by slices; the target is one of its columns or an array.
+
+    Features have names where ``Bank.update`` gives them names, and where categories need them.
+    """
     frame = nw.from_native(native, eager_only=True)
+    columns = {name: str(name) for name in frame.columns}
+    check_unique(list(columns.values()))
+    options = _as_text(options, columns)
+    y = None
+    if not (options.target is None or isinstance(options.target, str | int)):
+        y = aligned(options.target, len(frame), "target")
+        options = replace(options, target=None)
     encoder = TableEncoder(options)
-    in_column = options.target is None or isinstance(options.target, str | int)
-    y = None if in_column else aligned(options.target, len(frame), "target")
+    roles = encoder.roles(list(columns.values()))
+    features = [name for name in frame.columns if columns[name] not in roles.no_features]
+    has_names = names_of_frame(features) is not None
     for start in range(0, len(frame), options.batch_size):
         rows = slice(start, start + options.batch_size)
         part = frame[rows]
         labels = None if y is None else y[rows]
-        yield Rows(len(part), encoder.encode(table_of(part, options), len(part), labels))
+        encoded = encoder.encode(table_of(part, roles), len(part), labels)
+        if not (has_names or sparse.issparse(encoded.X)):
+            encoded = encoded._replace(names=None)
+        yield Rows(len(part), encoded)
 
 
-def table_of(frame: nw.DataFrame[Any], options: Options) -> Table:
+def _as_text(options: Options, columns: Mapping[Any, str]) -> Options:
+    """The options with names of columns, which pandas lets be anything, as text."""
+
+    def text(wanted: Any) -> Any:
+        is_name = isinstance(wanted, str | Real | tuple) and wanted in columns
+        return columns[wanted] if is_name else wanted
+
+    return replace(
+        options,
+        target=text(options.target),
+        time=text(options.time),
+        weight=text(options.weight),
+        categorical=tuple(map(text, options.categorical)),
+        drop=tuple(map(text, options.drop)),
+    )
+
+
+def table_of(frame: nw.DataFrame[Any], roles: Roles) -> Table:
     """The columns that are not dropped, each as numbers or as text."""
-    names = {str(name): name for name in frame.columns}
-    left = without(list(names), options.drop)
-    return {name: _usable(frame[names[name]], name, options.categorical) for name in left}
+    columns = zip(map(str, frame.columns), frame.iter_columns(), strict=True)
+    return {
+        name: _usable(series, name, roles) for name, series in columns if name not in roles.drop
+    }
 
 
-def _usable(series: nw.Series[Any], name: str, categorical: Sequence[str]) -> Values:
+def _usable(series: Any, name: str, roles: Roles) -> Values:
     try:
-        return _values(series, name, categorical)
+        return _values(series, name, roles)
     except SourceError:
         raise
-    except (ValueError, TypeError, NotImplementedError) as problem:  # pyarrow cannot convert it
+    except (ValueError, TypeError, ArithmeticError, NotImplementedError) as problem:
         raise SourceError(f"column {name!r} cannot be used: {problem}") from problem
 
 
-def _values(series: nw.Series[Any], name: str, categorical: Sequence[str]) -> Values:
+def _values(series: nw.Series[Any], name: str, roles: Roles) -> Values:
     dtype = series.dtype
-    if name in categorical or dtype in (nw.String, nw.Categorical, nw.Enum):
+    if name in roles.categorical or dtype in (nw.String, nw.Categorical, nw.Enum):
         texts = series.cast(nw.String).to_list()
         return [value if isinstance(value, str) else None for value in texts]
     if dtype.is_float() or (has_integers(series) and series.null_count() == 0):
         return series.to_numpy()
+    if name == roles.target and dtype.is_numeric():
+        return _exact(series.to_list())
     if dtype.is_numeric() or dtype == nw.Boolean:
         return floats(series)
     if dtype in (nw.Datetime, nw.Date):
         moments = series.cast(nw.Datetime("us")) if dtype == nw.Date else series
         return floats(moments.dt.timestamp("us")) / 1e6
     if dtype == nw.Object:
-        return _objects(series.to_list(), name)
+        return _objects(series.to_list(), name, is_target=name == roles.target)
     raise SourceError(f"column {name!r} of type {dtype} cannot be used: leave it out with drop=")
 
 
-def _objects(values: list[Any], name: str) -> Values:
+def _objects(values: list[Any], name: str, *, is_target: bool) -> Values:
     """The objects of a pandas column: all text or all numbers."""
     known = [None if value is None or value != value else value for value in values]
     kinds = {type(value) for value in known} - {type(None)}
     if all(issubclass(kind, str) for kind in kinds):
         return known
     if all(issubclass(kind, Real | np.bool_) for kind in kinds):
-        return np.array([np.nan if value is None else value for value in known], dtype=np.float64)
+        labels = _exact(known)
+        return labels if is_target else labels.astype(np.float64)
     raise SourceError(f"column {name!r} mixes {' and '.join(sorted(k.__name__ for k in kinds))}")
+
+
+def _exact(values: list[Any]) -> NDArray[Any]:
+    """Numbers with all their digits where they are integers, as labels must have; NaN for none."""
+
+    def exact(value: Any) -> float:
+        if isinstance(value, Integral | np.bool_):
+            return int(value)
+        number = float(value) if isinstance(value, Real | Decimal) else float("nan")
+        return int(value) if number.is_integer() and int(value) == value else number
+
+    return np.fromiter(map(exact, values), dtype=object, count=len(values))

@@ -29,7 +29,7 @@ class ParquetReader:
         total, done = [0], 0
         for table in tables(_record_batches(file, size, total), file, size):
             done += len(table)
-            rows = Rows(len(table), encoded(table, self._encoder, self._options))
+            rows = Rows(len(table), encoded(table, self._encoder))
             # what the file says of itself may be wrong
             rows.bytes_read = (file.size or 0) * done // max(total[0], done, 1)
             yield rows

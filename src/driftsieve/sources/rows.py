@@ -8,11 +8,10 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from driftsieve.sources.base import Encoded, Options, Rows, SourceError
+from driftsieve.sources.base import LARGE_LABEL, Encoded, Options, Rows, SourceError
 from driftsieve.sources.columns import second
-from driftsieve.sources.features import Features
+from driftsieve.sources.features import Features, csr
 
 ROW_ERRORS = (ValueError, TypeError, OverflowError)
 PLAIN = (float, int, str, bool, type(None))
@@ -64,7 +63,7 @@ class Labels:
         if not text and not isinstance(label, Real | np.bool_):
             raise TypeError(f"labels must be numbers or text, got {label!r}")
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
-            raise ValueError("labels must be integers of 64 bits at most: make them text")
+            raise ValueError(LARGE_LABEL)
         if self._text is None:
             self._text = text
         if self._text != text:
@@ -76,14 +75,15 @@ class DictEncoder:
     """Encodes dicts as CSR rows: a key is a feature, an absent one the value 0.
 
     Features are numbered in order of first appearance. Text makes an indicator named
-    ``key=value``; None is a missing number, or no category. A key that held numbers may not hold
-    text later, nor the other way round.
+    ``key=value``, and so does what a categorical key holds; None is a missing number, or no
+    category. A key that held numbers may not hold text later, nor the other way round.
     """
 
     def __init__(self, options: Options) -> None:
         self._target, self._weight, self._time = options.target, options.weight, options.time
         self._special = {self._target, self._weight, self._time, *options.drop}
-        self._is_text: dict[str, bool] = dict.fromkeys(options.categorical, True)
+        self._categorical = frozenset(map(str, options.categorical))
+        self._is_text: dict[str, bool] = dict.fromkeys(self._categorical, True)
         self._features = Features(options)
         self._most_keys = max(options.max_features, len(self._is_text))
         self._labels = Labels()
@@ -104,7 +104,7 @@ class DictEncoder:
         indices = np.fromiter(chain.from_iterable(row.indices for row in rows), np.int64)
         data = np.fromiter(chain.from_iterable(row.data for row in rows), np.float64)
         indptr = np.cumsum([0] + [len(row.indices) for row in rows])
-        X = sparse.csr_array((data, indices, indptr), shape=(len(rows), len(self._features)))
+        X = csr(data, indices, indptr, len(self._features))
         y = np.fromiter((row.label for row in rows), dtype=object, count=len(rows))
         weight = None if self._weight is None else np.array([row.weight for row in rows])
         t = None if self._time is None else np.array([row.t for row in rows])
@@ -118,6 +118,8 @@ class DictEncoder:
             record, label = item, _value(item, self._target, "target")
         else:
             record, label = item
+        if str(self._target) in self._categorical:
+            label = _category(label)
         weight = t = 0.0
         if self._weight is not None:
             weight = float(_value(record, self._weight, "weight"))
@@ -127,6 +129,8 @@ class DictEncoder:
         row = Row([], [], self._labels.check(label), weight, t)
         for key, value in record.items():
             if key not in self._special:
+                if not isinstance(key, str) and str(key) in record:
+                    raise ValueError(f"the keys {key!r} and {str(key)!r} have the same name")
                 self._add(row, str(key), value)
         return row
 
@@ -137,6 +141,8 @@ class DictEncoder:
         if key not in self._is_text and len(self._is_text) >= self._most_keys:
             self._features.refuse(key)
             return
+        if key in self._categorical:
+            value = _category(value)
         is_text = self._is_text.setdefault(key, isinstance(value, str))
         if isinstance(value, str) != is_text and value is not None:
             held = "text" if is_text else "numbers"
@@ -155,9 +161,7 @@ class PairEncoder:
     """Encodes (values, label) pairs, all of the same number of values, as a dense matrix."""
 
     def __init__(self, options: Options) -> None:
-        for name in ("target", "time", "weight"):
-            if getattr(options, name) is not None:
-                raise SourceError(f"{name}= does not go with (values, label) pairs")
+        options.refuse("(values, label) pairs")
         self._width: int | None = None
         self._labels = Labels()
 
@@ -180,6 +184,13 @@ class PairEncoder:
             return Rows(len(items), None, bad)
         y = np.fromiter(labels, dtype=object, count=len(labels))
         return Rows(len(items), Encoded(np.stack(vectors), y), bad)
+
+
+def _category(value: Any) -> str | None:
+    """What a code is called: as JSON, csv and Arrow write it."""
+    if value is None or value != value:
+        return None
+    return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
 
 
 def _value(record: Mapping[Any, Any], key: Any, what: str) -> Any:

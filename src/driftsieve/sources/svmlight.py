@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 from scipy import sparse
 
 from driftsieve._core import SvmlightParser
 from driftsieve.sources import text
-from driftsieve.sources.base import Encoded, Options, Rows, SourceError
+from driftsieve.sources.base import Encoded, Options, Rows
 from driftsieve.sources.files import File
+
+MAX_LABEL = 2**53  # the parser reads doubles, and from here on several integers become the same
 
 
 class SvmlightReader:
@@ -21,9 +24,7 @@ class SvmlightReader:
     """
 
     def __init__(self, options: Options) -> None:
-        for name in ("target", "time", "weight"):
-            if getattr(options, name) is not None:
-                raise SourceError(f"{name}= does not go with svmlight files, which hold the labels")
+        options.refuse("svmlight files, which hold labels and numbered features alone")
         self._batch_size = options.batch_size
         self._zero_based = options.zero_based
         self._n_features = 0
@@ -43,4 +44,11 @@ class SvmlightReader:
         labels, indptr, indices, data, lines, bad = parser.take(self._batch_size)
         self._n_features = max(self._n_features, int(indices.max(initial=-1)) + 1)
         X = sparse.csr_array((data, indices, indptr), shape=(len(labels), self._n_features))
-        return Rows(len(lines), Encoded(X, labels), bad, lines.tolist(), bytes_read)
+        rows = Rows(len(lines), Encoded(X, labels), bad, lines.tolist(), bytes_read)
+        large = np.abs(labels) >= MAX_LABEL
+        if large.any():
+            why = "labels of svmlight files must be below 2**53 to be exact, got about {:.16g}"
+            too_large = zip(rows.kept[large].tolist(), labels[large], strict=True)
+            rows.encoded = Encoded(X, labels).take(~large)
+            rows.bad = bad | {offset: why.format(label) for offset, label in too_large}
+        return rows
