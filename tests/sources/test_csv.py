@@ -20,7 +20,7 @@ from source_helpers import ROLES, assert_same_batches, dense, error_of, write
 
 from driftsieve.batch import Batch
 from driftsieve.sources import SourceError, as_batches
-from driftsieve.sources.cells import CellParser
+from driftsieve.sources.cells import SAMPLE, CellParser
 from driftsieve.sources.columns import Roles
 
 
@@ -87,6 +87,24 @@ def test_csv_missing_cells(tmp_path: Path) -> None:
     first, second = as_batches(path, target="y", missing="ignore", batch_size=2)
     np.testing.assert_array_equal(dense(first), [[1, 1], [np.nan, 0]])
     np.testing.assert_array_equal(dense(second), [[np.nan, 0, 1], [2, 0, 0]])
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 10])
+def test_a_column_is_what_its_first_value_is(batch_size: int, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "x,c,y\n1,,0\n2,,1\n3,NA,0\n4,red,1\n5,7,0\n")
+    *_, last = as_batches(path, target="y", batch_size=batch_size)
+    assert last.feature_names == ("x", "c=red", "c=7")
+
+
+@pytest.mark.parametrize("batch_size", [1000, SAMPLE, 10_000])
+def test_a_column_without_values_holds_numbers(batch_size: int, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "x,y\n" + ",0\n" * SAMPLE + "red,1\n")
+    options = {"target": "y", "missing": "ignore", "batch_size": batch_size}
+    cause = f", line {SAMPLE + 2}: column 'x' holds numbers, but here 'red'"
+    assert error_of(path, **options) == cause
+    write(path, "x,y\n" + ",0\n" * (SAMPLE - 1) + "red,1\n")
+    *_, last = as_batches(path, **options)
+    assert last.feature_names == ("x=red",)
 
 
 def test_a_column_that_starts_empty_holds_numbers(tmp_path: Path) -> None:
@@ -180,6 +198,56 @@ def test_a_quote_that_is_never_closed(tmp_path: Path) -> None:
     assert batches.rows_skipped == 1
 
 
+@pytest.mark.usefixtures("_pyarrow")
+@pytest.mark.parametrize("batch_size", [1, 10])
+def test_quotes_within_fields_hide_no_open_field(batch_size: int, tmp_path: Path) -> None:
+    rows = '1,5" pipe,"x\ny",0\n2,5",5"x""x,1\n3,"a"" ""b","\n"" ,""\n",1\n4,"p"q,"\nr",0\n'
+    path = write(tmp_path / "a.csv", "a,b,c,y\n" + rows)
+    expected = list(csv.reader(io.StringIO(path.read_text(), newline="")))[1:]
+    (batch,) = as_batches(path, target="y", categorical=["b", "c"])
+    names = [f"{column}={row[j]}" for j, column in ((1, "b"), (2, "c")) for row in expected]
+    assert batch.feature_names == ("a", *dict.fromkeys(names))
+    parts = list(as_batches(path, target="y", batch_size=batch_size))
+    assert np.concatenate([part.y for part in parts]).tolist() == [int(row[3]) for row in expected]
+    assert parts[-1].feature_names is not None
+    assert sorted(parts[-1].feature_names) == sorted(batch.feature_names)
+
+
+@given(content=st.text('ab1,"\n', max_size=60), batch_size=st.sampled_from([1, 3, 100]))
+def test_no_row_is_read_otherwise_with_pyarrow(
+    content: str, batch_size: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = write(tmp_path_factory.getbasetemp() / "any.csv", "a,y\n1,u\n" + content)
+    options: dict[str, Any] = {"target": "y", "on_error": "skip", "batch_size": batch_size}
+
+    def read() -> Any:
+        batches = as_batches(path, **options)
+        rows = [(dense(batch).tolist(), batch.y.tolist()) for batch in batches]
+        return rows, batches.rows_read, batches.skip_reasons
+
+    fast = read()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pyarrow", None)
+        assert fast == read()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("batch_size", [1, 2, 10])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_fields_may_be_as_long_as_lines(
+    end: str, batch_size: int, quote: str, tmp_path: Path
+) -> None:
+    long = "x" * 200_000
+    rows = ["c,y", f"{quote}{long}{quote},0", f"u{long},1", f'"{long}{end}{long}",0', "bad"]
+    path = write(tmp_path / "a.csv", end.join(rows))
+    batches = as_batches(path, target="y", batch_size=batch_size, on_error="skip")
+    *_, last = batches
+    limit = csv.field_size_limit()
+    assert last.feature_names == (f"c={long}", f"c=u{long}", f"c={long}{end}{long}")
+    assert (batches.rows_read, batches.rows_skipped) == (4, 1)
+    assert limit == csv.field_size_limit() == 131_072
+
+
 def test_a_quote_within_a_field_is_a_character(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", 'c,y\n5" pipe,0\n6" pipe,1\n')
     (batch,) = as_batches(path, target="y")
@@ -240,7 +308,7 @@ def test_pyarrow_reads_no_cell_otherwise(
         return lines
 
     parser = CellParser(",", Roles("b", None, None, frozenset(), frozenset()))
-    parser.parse(["a", "b"], records([first]))
+    parser.decide(["a", "b"], enumerate(records([first])))
     chunk = records(rows)
     fast = parser._fast(["a", "b"], chunk)
     if fast is not None:

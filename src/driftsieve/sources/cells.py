@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Collection, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from driftsieve.sources.base import LARGE_LABEL
 from driftsieve.sources.columns import Roles, Table, Values
+from driftsieve.sources.text import MAX_LINE, Line
 
 MISSING = frozenset(("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?"))
+SAMPLE = 4096  # rows that may decide whether a column holds numbers, however large batches are
+_LIMIT = threading.Lock()
 
 
 def split(record: bytes | str, delimiter: str) -> list[str]:
@@ -21,11 +26,27 @@ def split(record: bytes | str, delimiter: str) -> list[str]:
     if isinstance(record, str):
         raise ValueError(record)
     try:
-        return next(csv.reader([record.decode()], delimiter=delimiter))
+        text = record.decode()
+        return row_of(lambda: iter([text]), delimiter)
     except UnicodeDecodeError as problem:
         raise ValueError(f"not valid UTF-8 (byte {record[problem.start]:#x})") from None
     except csv.Error as problem:
         raise ValueError(str(problem)) from None
+
+
+def row_of(lines: Callable[[], Iterator[str]], delimiter: str) -> list[str]:
+    """The cells of the first row, of as many lines as it takes, however long they are."""
+    try:
+        return next(csv.reader(lines(), delimiter=delimiter))
+    except csv.Error as problem:
+        if "field limit" not in str(problem):
+            raise
+    with _LIMIT:  # that of the csv module is for the whole process: raised only while it must be
+        before = csv.field_size_limit(MAX_LINE)
+        try:
+            return next(csv.reader(lines(), delimiter=delimiter))
+        finally:
+            csv.field_size_limit(before)
 
 
 def number(cell: str) -> float:
@@ -58,10 +79,10 @@ def is_number(cell: str) -> bool:
 
 
 class CellParser:
-    """Makes columns of chunks of records, in the kinds that the first chunk decides.
+    """Makes columns of chunks of records, in the kinds that ``decide`` found.
 
-    A column is numeric if its first value is a number (or the chunk has none), text otherwise. A
-    value that is no number in a numeric column makes its row a bad one.
+    A column is numeric if its first value is a number (or the first ``SAMPLE`` rows have none),
+    text otherwise. A value that is no number in a numeric column makes its row a bad one.
     """
 
     def __init__(self, delimiter: str, roles: Roles) -> None:
@@ -73,7 +94,6 @@ class CellParser:
         self, columns: Sequence[str], chunk: Sequence[bytes | str]
     ) -> tuple[Table, dict[int, str]]:
         """The columns, without the bad rows; and the offsets of those with their causes."""
-        self._decide(columns, chunk)
         fast = self._fast(columns, chunk)
         if fast is not None:
             return fast, {}
@@ -97,13 +117,15 @@ class CellParser:
             raise ValueError(f"{len(cells)} columns where there should be {len(columns)}")
         return cells
 
-    def _decide(self, columns: Sequence[str], chunk: Sequence[bytes | str]) -> None:
-        """Tell the kinds of columns that are new, from as few rows as will do."""
+    def decide(self, columns: Sequence[str], records: Iterator[Line]) -> Iterator[Line]:
+        """Tell the kinds of columns that are new, from as few records as will do; give them all."""
         undecided = {name for name in columns if name not in self._is_text}
+        seen: list[Line] = []
         any_row = False
-        for record in chunk if undecided else ():
+        while undecided and len(seen) < SAMPLE and (line := next(records, None)):
+            seen.append(line)
             try:
-                cells = self._cells(columns, record)
+                cells = self._cells(columns, line[1])
             except ValueError:
                 continue
             any_row = True
@@ -111,10 +133,9 @@ class CellParser:
                 if name in undecided and cell not in MISSING:
                     self._is_text[name] = not is_number(cell)
                     undecided.remove(name)
-            if not undecided:
-                return
-        if any_row:
+        if any_row or len(seen) == SAMPLE:
             self._is_text |= dict.fromkeys(undecided, False)
+        return chain(seen, records)
 
     def _table(self, columns: Sequence[str], rows: Collection[Sequence[str]]) -> Table:
         if not rows:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from itertools import chain
 
 from driftsieve.sources import text
 from driftsieve.sources.base import Options, Rows, SourceError
-from driftsieve.sources.cells import CellParser, is_number, split
+from driftsieve.sources.cells import CellParser, is_number, row_of, split
 from driftsieve.sources.columns import TableEncoder, check_unique
 from driftsieve.sources.files import File
 
@@ -24,6 +25,10 @@ class CsvReader:
     def __init__(self, options: Options, delimiter: str = ",") -> None:
         self._options = options
         self._delimiter = options.delimiter or delimiter
+        # Lines whose quotes are all around fields or doubled are rows: most are, so this is faster.
+        comma = re.escape(self._delimiter.encode())
+        field = rb'(?:"[^"]*+(?:""[^"]*+)*+"|[^"%b\r\n]*+)' % comma
+        self._closed = re.compile(rb"%b(?:%b%b)*+[\r\n]*+" % (field, comma, field))
         self._parser: CellParser | None = None
         self._encoder = TableEncoder(options)
 
@@ -38,6 +43,7 @@ class CsvReader:
                 records = chain([first], records)
             roles = self._encoder.roles(columns)
             self._parser = parser = self._parser or CellParser(self._delimiter, roles)
+            records = parser.decide(columns, records)
             for numbers, chunk in text.chunked(records, self._options.batch_size):
                 table, bad = parser.parse(columns, chunk)
                 wanted = {name: table[name] for name in table if name not in roles.drop}
@@ -47,18 +53,33 @@ class CsvReader:
     def _records(self, source: text.Text) -> Iterator[text.Line]:
         """Lines, joined where a quoted field holds line ends."""
         for number, line in source.lines():
-            if isinstance(line, bytes) and line.count(b'"') % 2 and self._is_open(line):
-                yield number, _closed(line, source)
+            if isinstance(line, bytes) and b'"' in line and not self._closed.fullmatch(line):
+                yield number, self._whole(line, source)
             else:
                 yield number, line
 
-    def _is_open(self, line: bytes) -> bool:
-        """Whether the line ends inside a quoted field; quotes elsewhere are mere characters."""
+    def _whole(self, line: bytes, source: text.Text) -> bytes | str:
+        """The record that starts with ``line``: as many lines as the csv module makes a row of."""
+        parts = [line]
+
+        def lines() -> Iterator[str]:
+            yield from (part.decode("latin-1") for part in parts)
+            size = sum(map(len, parts))
+            while True:
+                more = source.read_line()
+                size += len(more)
+                if not more or isinstance(more, str) or size > text.MAX_LINE:
+                    raise ValueError("a quoted field is not closed")
+                parts.append(more)
+                yield more.decode("latin-1")
+
         try:
-            next(csv.reader([line.decode("latin-1")], delimiter=self._delimiter, strict=True))
-        except csv.Error as problem:
-            return "end of data" in str(problem)
-        return False
+            row_of(lines, self._delimiter)
+        except ValueError as problem:
+            return str(problem)
+        except csv.Error:
+            pass  # it is said when the cells are read
+        return b"".join(parts)
 
     def _columns(self, file: File, number: int, record: bytes | str) -> tuple[list[str], bool]:
         """The columns that the first record names or has, and whether it is a row of data."""
@@ -73,16 +94,3 @@ class CsvReader:
             return [f"f{i}" for i in range(len(cells))], True
         check_unique(cells)
         return cells, False
-
-
-def _closed(line: bytes, source: text.Text) -> bytes | str:
-    """The record that starts with ``line``, up to the line that closes its quote."""
-    parts, size, quotes = [line], len(line), 1
-    while quotes % 2:
-        more = source.read_line()
-        size += len(more)
-        if not more or isinstance(more, str) or size > text.MAX_LINE:
-            return "a quoted field is not closed"
-        parts.append(more)
-        quotes += more.count(b'"')
-    return b"".join(parts)
