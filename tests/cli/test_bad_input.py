@@ -29,7 +29,7 @@ def huge_line(path: Path) -> None:
 CASES = {
     "missing": ("nowhere.csv", None, "nowhere.csv: no such file"),
     "no match": ("day*.csv", None, "day*.csv: no file matches"),
-    "empty": ("a.csv", b"", "a.csv: the file is empty"),
+    "empty": ("a.csv", b"", "a.csv: the file has no rows"),
     "header alone": ("a.csv", b"a,b,y\n", "a.csv: the file has no rows"),
     "directory": ("a.csv", lambda path: path.mkdir(), "a.csv: is a directory"),
     "unknown suffix": ("a.data", GOOD.encode(), "a.data: its name does not tell the format"),

@@ -183,6 +183,13 @@ def test_files_without_rows(name: str, tmp_path: Path) -> None:
     else:
         pa.feather.write_feather(table, tmp_path / name)
     assert error_of(tmp_path / name, target="y") == ": the file has no rows"
+    rows = tmp_path / f"rows.{name}"
+    if name.endswith("parquet"):
+        pq.write_table(pa.table({"x": [1.0], "y": [1]}), rows)
+    else:
+        pa.feather.write_feather(pa.table({"x": [1.0], "y": [1]}), rows)
+    (batch,) = as_batches([tmp_path / name, rows], target="y")
+    assert batch.y.tolist() == [1]
 
 
 @pytest.mark.parametrize("name", ["a.parquet.gz", "a.arrow.gz"])

@@ -115,12 +115,37 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         as_batches(tmp_path / "*.svm")
     with pytest.raises(SourceError, match="is a directory: name its files"):
         as_batches(tmp_path)
-    with pytest.raises(SourceError, match=r"b\.svm: the file is empty$"):
-        as_batches(write(tmp_path / "b.svm", ""))
-    with pytest.raises(SourceError, match=r"c\.svm: the file has no rows$"):
-        list(as_batches(write(tmp_path / "c.svm", "# nothing\n\n")))
-    with pytest.raises(SourceError, match=r"d\.svm\.gz: the file has no rows$"):
-        list(as_batches(write(tmp_path / "d.svm.gz", gzip.compress(b""))))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "empty", "row"),
+    [
+        (".svm", "", "1 1:1\n"),
+        (".svm", "# nothing\n\n", "1 1:1\n"),
+        (".svm.gz", "", gzip.compress(b"1 1:1\n")),
+        (".svm.gz", gzip.compress(b""), gzip.compress(b"1 1:1\n")),
+        (".csv", "", "x,y\n1,1\n"),
+        (".csv", "x,y\n", "x,y\n1,1\n"),
+        (".jsonl", "\n", '{"x": 1, "y": 1}\n'),
+    ],
+)
+def test_files_without_rows_are_passed_over(
+    suffix: str, empty: bytes | str, row: bytes | str, tmp_path: Path
+) -> None:
+    options = {} if suffix.startswith(".svm") else {"target": "y"}
+    first = write(tmp_path / f"1{suffix}", empty)
+    assert error_of(first, **options) == ": the file has no rows"
+    last = write(tmp_path / f"3{suffix}", empty)
+    with pytest.raises(SourceError, match=r"^none of 2 files has rows$"):
+        list(as_batches([first, last], **options))
+    write(tmp_path / f"2{suffix}", row)
+    assert labels(tmp_path / f"*{suffix}", **options) == [1]
+    assert labels(tmp_path / f"*{suffix}", skip_rows=1, **options) == []
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_a_table_of_no_bytes_is_no_table(name: str, tmp_path: Path) -> None:
+    assert error_of(write(tmp_path / name, ""), target="y").startswith(": cannot be read")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="this user may read everything")

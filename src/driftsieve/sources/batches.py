@@ -75,9 +75,11 @@ class Batches(Iterator[Batch]):
                     self.bytes_read = bytes_before + rows.bytes_read
                     if batch is not None and batch.n_rows:
                         yield batch
-            if row == 0 and part.name is not None:
-                raise SourceError("the file has no rows", part.name)
             self.bytes_read = bytes_before + (part.size or 0)
+        if self.files and self.position == 0:
+            one = len(self.files) == 1
+            cause = "the file has no rows" if one else f"none of {len(self.files)} files has rows"
+            raise SourceError(cause, self.files[0] if one else None)
         if self._resumed < skip_rows:
             raise SourceError(f"cannot skip {skip_rows} rows: there are only {self._resumed}")
 

@@ -88,10 +88,7 @@ def _checked(path: Path) -> File:
         raise SourceError(problem.strerror, str(path)) from problem
     if stat.S_ISDIR(found.st_mode):
         raise SourceError(f"is a directory: name its files, as in {path / '*.csv'}", str(path))
-    is_file = stat.S_ISREG(found.st_mode)
-    if is_file and found.st_size == 0:
-        raise SourceError("the file is empty", str(path))
-    return File(str(path), found.st_size if is_file else None)
+    return File(str(path), found.st_size if stat.S_ISREG(found.st_mode) else None)
 
 
 @contextmanager
