@@ -115,8 +115,10 @@ def test_a_column_that_starts_empty_holds_numbers(tmp_path: Path) -> None:
     assert last.feature_names == ("x=5", "x=red")
 
 
-def test_csv_columns_can_be_dropped(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", "id,x,y\nq1,1,0\nq2,2,1\n")
+@pytest.mark.usefixtures("_pyarrow")
+@pytest.mark.parametrize("first", ["7", "q1", ""])
+def test_csv_columns_can_be_dropped(first: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", f"id,x,y\n{first},1,0\nq2,2,1\n")
     for target in (2, "2", -1, "y"):  # positions are those of the file, whatever is dropped
         for drop in (["id"], "id", [0], ["-3"]):
             (batch,) = as_batches(path, target=target, drop=drop)

@@ -122,8 +122,8 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     [
         (".svm", "", "1 1:1\n"),
         (".svm", "# nothing\n\n", "1 1:1\n"),
-        (".svm.gz", "", gzip.compress(b"1 1:1\n")),
-        (".svm.gz", gzip.compress(b""), gzip.compress(b"1 1:1\n")),
+        (".svm.gz", "", gzip.compress(b"1 1:1\n", mtime=0)),
+        (".svm.gz", gzip.compress(b"", mtime=0), gzip.compress(b"1 1:1\n", mtime=0)),
         (".csv", "", "x,y\n1,1\n"),
         (".csv", "x,y\n", "x,y\n1,1\n"),
         (".jsonl", "\n", '{"x": 1, "y": 1}\n'),

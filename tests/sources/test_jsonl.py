@@ -44,6 +44,7 @@ def test_json_features_appear_over_time(tmp_path: Path) -> None:
         (b"[1, 2]", "not a JSON object but '[1, 2]'"),
         (b'"text"', "not a JSON object but 'text'"),
         (b'{"a": 1}', "the target 'y' is absent"),
+        (b'{"y": 9007199254740993.0}', "labels of 2**53 and more must be integers"),
         (b'{"y": 1, "a": {"b": 1}}', "'a' must be a number or text, got dict"),
         (b'{"y": 1, "a": "text"}', "'a' held numbers, but here 'text'"),
         (b'{"y": 1, "a": Infinity}', "Input X contains infinity: inf, column 0 ('a')."),

@@ -148,6 +148,13 @@ def test_names_that_a_bank_refuses() -> None:
         list(as_batches([{1: 2.0, "y": 0}, {1: 1.0, "1": 2.0, "y": 0}], target="y"))
 
 
+@pytest.mark.parametrize("drop", [[1], ["1"]])
+def test_keys_are_dropped_by_name(drop: list[Any]) -> None:
+    for key in (1, "1"):
+        (batch,) = as_batches([{key: 2.0, "x": 3.0, "y": 0}], target="y", drop=drop)
+        assert batch.feature_names == ("x",)
+
+
 @pytest.mark.parametrize("option", ["drop", "categorical"])
 def test_options_that_name_columns_need_some(option: str) -> None:
     for source in ((X, Y), (sparse.csr_array(X), Y), zip(X, Y, strict=True)):

@@ -88,12 +88,13 @@ class CellParser:
     def __init__(self, delimiter: str, roles: Roles) -> None:
         self._delimiter = delimiter
         self._target = roles.target
-        self._is_text: dict[str | None, bool] = dict.fromkeys(roles.categorical, True)
+        self._drop = roles.drop  # text, as whatever they hold will do
+        self._is_text: dict[str | None, bool] = dict.fromkeys(roles.categorical | roles.drop, True)
 
     def parse(
         self, columns: Sequence[str], chunk: Sequence[bytes | str]
     ) -> tuple[Table, dict[int, str]]:
-        """The columns, without the bad rows; and the offsets of those with their causes."""
+        """The columns to keep, without the bad rows; and the offsets of those with their causes."""
         fast = self._fast(columns, chunk)
         if fast is not None:
             return fast, {}
@@ -141,7 +142,9 @@ class CellParser:
         if not rows:
             return {}
         cells_of = zip(columns, zip(*rows, strict=True), strict=True)
-        return {name: self._values(name, cells) for name, cells in cells_of}
+        return {
+            name: self._values(name, cells) for name, cells in cells_of if name not in self._drop
+        }
 
     def _values(self, name: str, cells: Sequence[str]) -> Values:
         if self._is_text[name]:
@@ -198,6 +201,7 @@ class CellParser:
         result: dict[str, Values] = {
             name: values.to_pylist() if self._is_text[name] else values.to_numpy()
             for name, values in zip(columns, table.columns, strict=True)
+            if name not in self._drop
         }
         labels = result.get(self._target or "")
         if isinstance(labels, np.ndarray) and (np.abs(labels) >= 2**53).any():

@@ -46,8 +46,7 @@ class CsvReader:
             records = parser.decide(columns, records)
             for numbers, chunk in text.chunked(records, self._options.batch_size):
                 table, bad = parser.parse(columns, chunk)
-                wanted = {name: table[name] for name in table if name not in roles.drop}
-                encoded = self._encoder.encode(wanted, len(chunk) - len(bad)) if table else None
+                encoded = self._encoder.encode(table, len(chunk) - len(bad)) if table else None
                 yield Rows(len(chunk), encoded, bad, numbers, source.bytes_read)
 
     def _records(self, source: text.Text) -> Iterator[text.Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from numbers import Real
@@ -64,6 +65,8 @@ class Labels:
             raise TypeError(f"labels must be numbers or text, got {label!r}")
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise ValueError(LARGE_LABEL)
+        if isinstance(label, float) and 2**53 <= abs(label) < math.inf:
+            raise ValueError("labels of 2**53 and more must be integers: others are not exact")
         if self._text is None:
             self._text = text
         if self._text != text:
@@ -81,7 +84,8 @@ class DictEncoder:
 
     def __init__(self, options: Options) -> None:
         self._target, self._weight, self._time = options.target, options.weight, options.time
-        self._special = {self._target, self._weight, self._time, *options.drop}
+        dropped = *options.drop, *map(str, options.drop)
+        self._special = {self._target, self._weight, self._time, *dropped}
         self._categorical = frozenset(map(str, options.categorical))
         self._is_text: dict[str, bool] = dict.fromkeys(self._categorical, True)
         self._features = Features(options)
@@ -128,10 +132,15 @@ class DictEncoder:
             t = second(reading) if isinstance(reading, str) else float(reading)
         row = Row([], [], self._labels.check(label), weight, t)
         for key, value in record.items():
-            if key not in self._special:
-                if not isinstance(key, str) and str(key) in record:
-                    raise ValueError(f"the keys {key!r} and {str(key)!r} have the same name")
-                self._add(row, str(key), value)
+            if key in self._special:
+                continue
+            name = str(key)
+            if name is not key:
+                if name in record:
+                    raise ValueError(f"the keys {key!r} and {name!r} have the same name")
+                if name in self._special:
+                    continue
+            self._add(row, name, value)
         return row
 
     def _add(self, row: Row, key: str, value: Any) -> None:
