@@ -15,6 +15,7 @@ import driftsieve as ds
 from driftsieve.distributed.dask import screen
 from driftsieve.scores import SCORES
 
+dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -165,6 +166,54 @@ def test_bad_input_gives_the_message_of_the_core() -> None:
         screen(data.X, data.y)
     with pytest.raises(ValueError, match=r"at least 2 classes .* only one class: 'ham'"):
         screen(array(data), np.full(400, "ham"))
+
+
+def declared(chunks: list[Any], shapes: list[tuple[int, int]], axis: int) -> Any:
+    """Chunks that are said to have these shapes."""
+    made = [
+        da.from_delayed(dask.delayed(chunk, traverse=False), shape, float, meta=np.empty((0, 0)))
+        for chunk, shape in zip(chunks, shapes, strict=True)
+    ]
+    return da.concatenate(made, axis=axis)
+
+
+@pytest.mark.parametrize("block_size", [1, 3, 1024])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_chunks_have_as_many_columns_as_declared(kind: Any, block_size: int) -> None:
+    data = rows(13)
+    options = {"block_size": block_size}
+    chunks = [kind(data.X[:, :5]), kind(data.X[:, 5:])]
+    X = declared(chunks, [(400, 3), (400, 3)], axis=1)
+    message = r"In chunk \(0, 0\): X has shape \(400, 5\), but 3 columns were declared"
+    with pytest.raises(ValueError, match=message):
+        screen(X, data.y, **options)
+    for width in (2, 6):
+        chunks = [kind(data.X[:100, :4]), kind(data.X[100:, :width])]
+        X = declared(chunks, [(100, 4), (300, 4)], axis=0)
+        message = rf"In chunk 1: X has shape \(300, {width}\), but 4 columns were declared"
+        for as_bank in (False, True):
+            with pytest.raises(ValueError, match=message):
+                screen(X, data.y, as_bank=as_bank, **options)
+
+
+@pytest.mark.parametrize("block_size", [1, 3, 1024])
+def test_partitions_have_the_columns_that_are_declared(block_size: int) -> None:
+    data = rows(14)
+    frame = pd.DataFrame(data.X, columns=list("abcdefgh")).assign(label=data.y)
+
+    def parts(last: Any) -> Any:
+        both = [dask.delayed(frame[:150]), dask.delayed(last)]
+        return dd.from_delayed(both, meta=frame[:0], verify_meta=False)
+
+    options = {"block_size": block_size, "epsilon": 0.001}
+    found = screen(parts(frame[150:][["label", *"hbcdefga"]]), "label", **options)
+    assert list(found["feature"]) == list("abcdefgh")
+    assert_scores(found, data, "mutual_info", epsilon=0.001)
+    message = r"In chunk 1: X has 9 columns, but 9 were declared; not in both: \['c', 'z'\]"
+    with pytest.raises(ValueError, match=message):
+        screen(parts(frame[150:].rename(columns={"c": "z"})), "label", **options)
+    with pytest.raises(ValueError, match=r"X has 8 columns, but 9 .* not in both: \['c'\]"):
+        screen(parts(frame[150:].drop(columns="c")), "label", **options)
 
 
 def test_without_dask_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,8 @@ def screen(
     Parameters
     ----------
     X : dask array or dask data frame
-        Chunks are numpy arrays, scipy sparse matrices or data frames. Chunks of columns are
-        screened apart.
+        Chunks are numpy arrays, scipy sparse matrices or data frames, with the columns that ``X``
+        declares; those of a frame are found by name. Chunks of columns are screened apart.
     y : dask array, dask series, or str
         Labels; or the name of the column of ``X`` that holds them.
     sample_weight, t : like y, optional
@@ -86,7 +86,9 @@ class _Rows(NamedTuple):
     X: list[list[Any]]
     """Chunks of rows, each a list of its chunks of columns."""
     columns: list[list[Any] | None]
-    """Chunks of y, sample_weight and t."""
+    """Chunks of y, sample_weight and t, or names of columns of the chunks of X."""
+    declared: list[Any]
+    """What each chunk of columns has: how many, or their names."""
     column_groups: list[tuple[int, int]]
     """First feature and number of features of each chunk of columns."""
     feature_names: list[Any] | None
@@ -95,14 +97,14 @@ class _Rows(NamedTuple):
     def of(cls, X: Any, y: Any, sample_weight: Any, t: Any, *, join_columns: bool) -> _Rows:
         given = {"y": y, "sample_weight": sample_weight, "t": t}
         if hasattr(X, "npartitions") and hasattr(X, "columns"):
-            named = {name: what for name, what in given.items() if isinstance(what, str)}
-            for name, what in named.items():
-                if what not in X.columns:
+            for name, what in given.items():
+                if isinstance(what, str) and what not in X.columns:
                     raise ValueError(f"X has no column {what!r}, which {name} names.")
-                given[name] = X[what]
-            X = X.drop(columns=list(set(named.values())))
             grid = [[chunk] for chunk in X.to_delayed()]
-            groups, names = [(0, len(X.columns))], list(X.columns)
+            declared = [X.columns]
+            named = [what for what in given.values() if isinstance(what, str)]
+            names = [column for column in X.columns if column not in named]
+            groups = [(0, len(names))]
         elif hasattr(X, "chunks") and hasattr(X, "to_delayed"):
             if X.ndim != 2:
                 raise ValueError(f"Expected 2D array, got {X.ndim}D array instead.")
@@ -110,8 +112,8 @@ class _Rows(NamedTuple):
                 raise ValueError("The number of columns of X is not known: pass chunks of it.")
             X = X.rechunk({1: -1}) if join_columns else X
             grid = X.to_delayed().tolist()
-            widths, names = X.chunks[1], None
-            groups = [(sum(widths[:i]), width) for i, width in enumerate(widths)]
+            declared, names = list(X.chunks[1]), None
+            groups = [(sum(declared[:i]), width) for i, width in enumerate(declared)]
         else:
             raise TypeError(
                 f"X must be a dask array or data frame, got {type(X).__name__}: use "
@@ -121,18 +123,27 @@ class _Rows(NamedTuple):
             None if what is None else _column(what, name, X, len(grid))
             for name, what in given.items()
         ]
-        return cls(grid, columns, groups, names)
+        return cls(grid, columns, declared, groups, names)
 
     def chunks(self, group: int) -> list[tuple[Any, ...]]:
-        """Number, X, y, sample_weight and t of every chunk of rows, for one chunk of columns."""
+        """Name, declared columns, X, y, sample_weight and t of every chunk of rows, for one chunk
+        of columns.
+        """
         return [
-            (i, row[group], *(None if column is None else column[i] for column in self.columns))
+            (
+                f"chunk {i if len(row) == 1 else (i, group)}",
+                self.declared[group],
+                row[group],
+                *(None if column is None else column[i] for column in self.columns),
+            )
             for i, row in enumerate(self.X)
         ]
 
 
 def _column(values: Any, name: str, X: Any, n_chunks: int) -> list[Any]:
-    """The chunks of y, sample_weight or t, cut as the rows of X are."""
+    """The chunks of y, sample_weight or t, cut as the rows of X are; or a name for each."""
+    if isinstance(values, str) and hasattr(X, "columns"):
+        return [values] * n_chunks
     if not hasattr(values, "to_delayed"):
         import dask.array as da
 
@@ -159,11 +170,31 @@ def _column(values: Any, name: str, X: Any, n_chunks: int) -> list[Any]:
     return chunks
 
 
-def _bank(plan: Plan, number: int, X: Any, y: Any, sample_weight: Any, t: Any) -> Bank:
+def _bank(plan: Plan, name: str, declared: Any, X: Any, *given: Any) -> Bank:
     bank = plan.bank()
-    with located(f"chunk {number}"):
-        bank.update(X, y, sample_weight, t)
+    with located(name):
+        X = _as_declared(X, declared)
+        columns = [X[what] if isinstance(what, str) else what for what in given]
+        named = [what for what in given if isinstance(what, str)]
+        bank.update(X.drop(columns=named) if named else X, *columns)
     return bank
+
+
+def _as_declared(X: Any, declared: int | pd.Index[Any]) -> Any:
+    """The chunk with as many columns, or with those, that were declared: dask does not look, and
+    blocks of other columns would be merged.
+    """
+    if isinstance(declared, int):
+        if np.shape(X)[1:] != (declared,):
+            raise ValueError(f"X has shape {np.shape(X)}, but {declared} columns were declared.")
+        return X
+    either = X.columns.symmetric_difference(declared, sort=False)
+    if len(either) or len(X.columns) != len(declared):
+        raise ValueError(
+            f"X has {len(X.columns)} columns, but {len(declared)} were declared; not in both: "
+            f"{sorted(either, key=str)}."
+        )
+    return X if X.columns.equals(declared) else X[declared]
 
 
 def _cut_bank(plan: Plan, *chunk: Any) -> list[Bank]:
