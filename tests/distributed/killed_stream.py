@@ -29,7 +29,7 @@ def start(spark: Any, files: str, out: str, task: Any = None, **options: Any) ->
     """One file a micro-batch, through the task; rankings go to out/ranking."""
     stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(files)
     stream = stream if task is None else stream.mapInArrow(task, SCHEMA)
-    return screen_stream(stream, checkpoint=f"{out}/check", sink=f"{out}/ranking", **options)
+    return screen_stream(stream, checkpoint=f"{out}/check", sink=Path(out, "ranking"), **options)
 
 
 def lethal(flag: Path) -> Callable[[Iterator[Any]], Iterator[Any]]:

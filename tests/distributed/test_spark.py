@@ -236,6 +236,7 @@ BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("id AS y, 'x' AS a", {}, ValueError, "df has no numeric columns but those named"),
     ("id AS y, 'x' AS a", {"features": ["a"]}, TypeError, r"Column 'a' is not numeric \(string\)"),
     ("id AS y, 1.0 AS a", {"features": ["b"]}, ValueError, "no column 'b', which features names"),
+    ("id AS y, 1.0 AS a", {"features": []}, ValueError, "features names no column: pass at least"),
     (
         "id AS x, 1.0 AS a",
         {},
@@ -282,6 +283,10 @@ def test_vectors_must_have_one_size_and_be_there(spark: Any) -> None:
     df = partitioned(spark, [(five, 0), (None, 1)], ["v", "y"], (2,))
     with pytest.raises(ValueError, match="Input X contains a null vector at row 1"):
         screen(df, target="y", features="v")
+    for none in (Vectors.dense([]), Vectors.sparse(0, [], [])):
+        df = partitioned(spark, [(none, 0), (none, 1)], ["v", "y"], (2,))
+        with pytest.raises(ValueError, match="In partition 0: The vectors have size 0: there are"):
+            screen(df, target="y", features="v")
 
 
 def test_streams_and_other_things_are_sent_elsewhere(spark: Any) -> None:

@@ -173,7 +173,7 @@ def test_there_is_a_ranking_once_there_are_two_classes(spark: Any, tmp_path: Pat
     seen: dict[int, Any] = {}
     stream = spark.readStream.schema("a double, b double, y string, n bigint")
     stream = stream.option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
-    options = {"target": "y", "features": ["a", "b"], "checkpoint": str(tmp_path / "check")}
+    options = {"target": "y", "features": ["a", "b"], "checkpoint": tmp_path / "check"}
     screen_stream(
         stream.where("n > 50"),
         sink=lambda ranking, batch: seen.update({batch: ranking.toArrow().to_pydict()}),

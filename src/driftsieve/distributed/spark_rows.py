@@ -66,6 +66,8 @@ class Roles:
             if not features:
                 raise ValueError("df has no numeric columns but those named: pass features.")
         names = [features] if isinstance(features, str) else list(features)
+        if not names:
+            raise ValueError("features names no column: pass at least one, or leave it out.")
         asked = [("target", target), ("sample_weight", sample_weight), ("time", time)]
         asked += [("order", name) for name in orders] + [("features", name) for name in names]
         for argument, name in asked:
@@ -205,6 +207,8 @@ def _vectors(kind: pa.Array, size: pa.Array, indices: pa.Array, values: pa.Array
     if (sizes != width).any():
         row = int(np.argmax(sizes != width))
         raise ValueError(different_sizes(width, int(sizes[row])))
+    if len(sizes) and not width:
+        raise ValueError("The vectors have size 0: there are no features to screen.")
     data = values.flatten().to_numpy()
     if dense.all():
         return data.reshape(len(kind), width)

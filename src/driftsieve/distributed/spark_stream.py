@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -30,8 +31,8 @@ def screen_stream(
     df: DataFrame,
     *,
     target: str,
-    checkpoint: str,
-    sink: str | Callable[[DataFrame, int], Any],
+    checkpoint: str | os.PathLike[str],
+    sink: str | os.PathLike[str] | Callable[[DataFrame, int], Any],
     features: str | Sequence[str] | None = None,
     sample_weight: str | None = None,
     time: str | None = None,
@@ -51,10 +52,10 @@ def screen_stream(
         A stream, from a source that can be replayed (files, Kafka and most others).
     target, features, sample_weight, time
         As for ``screen``.
-    checkpoint : str
+    checkpoint : str or path
         A folder that outlives the query, on any file system of Spark: it holds Spark's own
         checkpoint and the state, in two copies by turns.
-    sink : str or callable
+    sink : str, path or callable
         What becomes of the rankings, DataFrames as ``screen`` gives them: the folder to write them
         to as Parquet, under ``batch=0``, ``batch=1``, ...; or ``sink(ranking, batch)``, which may
         be called twice for a micro-batch if the query is killed. There is a ranking once two
@@ -82,8 +83,9 @@ def screen_stream(
     plan = Plan.of("time" if clock == "batch" else clock, **options)
     roles = Roles.of(df, target, features, sample_weight, time, order)
     check_order(roles, plan)
-    write = sink if callable(sink) else _parquet_sink(sink)
-    state = _State(df.sparkSession, checkpoint.rstrip("/") + "/state", plan)
+    write = sink if callable(sink) else _parquet_sink(_folder(sink))
+    home = _folder(checkpoint)
+    state = _State(df.sparkSession, f"{home}/state", plan)
 
     def fold(batch: DataFrame, number: int) -> None:
         mine = roles
@@ -99,14 +101,18 @@ def screen_stream(
                 write(ranking(batch.sparkSession, table, roles, plan), number)
 
     writer = df.writeStream.foreachBatch(fold)
-    writer = writer.option("checkpointLocation", checkpoint.rstrip("/") + "/spark")
+    writer = writer.option("checkpointLocation", f"{home}/spark")
     return (writer if trigger is None else writer.trigger(**trigger)).start()
+
+
+def _folder(path: str | os.PathLike[str]) -> str:
+    return os.fspath(path).rstrip("/")
 
 
 def _parquet_sink(folder: str) -> Callable[[DataFrame, int], None]:
     def write(ranking: DataFrame, batch: int) -> None:
         # Overwriting makes it the same whether a micro-batch is reported once or twice.
-        ranking.coalesce(1).write.mode("overwrite").parquet(f"{folder.rstrip('/')}/batch={batch}")
+        ranking.coalesce(1).write.mode("overwrite").parquet(f"{folder}/batch={batch}")
 
     return write
 
