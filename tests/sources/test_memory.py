@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -95,6 +96,16 @@ def test_nulls(frame: Any) -> None:
         list(as_batches(data, target="y"))
     (batch,) = as_batches(data, target="y", missing="ignore")
     np.testing.assert_array_equal(dense(batch), [[1, 1, 0], [np.nan, 0, 0], [3, 0, 1]])
+
+
+def test_a_null_is_missing_whatever_a_cast_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cast(series: nw.Series[Any], _: Any) -> nw.Series[Any]:
+        return nw.from_native(pd.Series(map(str, series.to_list())), series_only=True)
+
+    monkeypatch.setattr(nw.Series, "cast", cast)  # as it is for pandas before 3, in many versions
+    data = pd.DataFrame({"c": ["u", None, "v"], "y": [0, 1, 0]})
+    (batch,) = as_batches(data, target="y")
+    assert batch.feature_names == ("c=u", "c=v")
 
 
 @pytest.mark.parametrize("frame", FRAMES)

@@ -83,8 +83,9 @@ def _usable(series: Any, name: str, roles: Roles) -> Values:
 def _values(series: nw.Series[Any], name: str, roles: Roles) -> Values:
     dtype = series.dtype
     if name in roles.categorical or dtype in (nw.String, nw.Categorical, nw.Enum):
+        nulls = series.is_null().to_list()  # before the cast, which may make text of them
         texts = series.cast(nw.String).to_list()
-        return [value if isinstance(value, str) else None for value in texts]
+        return [None if null else text for text, null in zip(texts, nulls, strict=True)]
     if dtype.is_float() or (has_integers(series) and series.null_count() == 0):
         return series.to_numpy()
     if name == roles.target and dtype.is_numeric():
