@@ -82,6 +82,19 @@ def test_a_class_long_silent_has_its_weight_and_no_effective_rows_in_the_end(sil
         assert score.pvalues is None or np.isfinite(score.pvalues(snap)).all()
 
 
+@pytest.mark.parametrize("read_at", [0.0, 63.99, 64.0, 255.99])  # landmarks are 256 apart
+def test_a_row_is_gone_between_704_and_960_half_lives(read_at):
+    def weight(age):
+        bank = ds.Bank(half_life=1.0, clock="time").update([[1.0]], [0], t=[read_at])
+        return bank.update([[2.0]], [1], t=[read_at + age]).freeze().class_weight[0]
+
+    assert weight(704.0) == pytest.approx(2.0**-704, rel=1e-9)
+    assert weight(960.0) == 0.0
+    first, last = {63.99: (704.0, 704.02), 64.0: (959.99, 960.0)}.get(read_at, (704.0, 960.0))
+    assert weight(first) > 0.0
+    assert weight(last) == 0.0
+
+
 def test_a_clock_that_jumps_back_moves_nothing():
     t = np.arange(N, dtype=float)
     t[200:400] -= 1e6  # the clock of the machine was set back, and then right
