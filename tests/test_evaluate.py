@@ -186,16 +186,13 @@ class Counting(SGDClassifier):
         return super().partial_fit(X, y, classes=classes)
 
 
-def test_every_batch_is_learned_where_the_classes_are_known():
+def test_batches_are_learned_from_the_first_for_which_features_are_selected():
     X, y = drifting(300)
     y[:100] = 0
-    for screener in (masking(), None):
+    for screener, first in ((masking(), 100), (None, 0)):
         model = Counting()
         prequential(pairs(X, y), screener, model, classes=[0, 1])
-        assert model.learned == {0: sum(y == 0), 1: sum(y == 1)}
-    early = GaussianNB()  # nothing is selected: it learns with all features
-    prequential(pairs(X[:100], y[:100]), masking(), early, classes=[0, 1])
-    np.testing.assert_allclose(early.theta_[0], X[:100].mean(axis=0))
+        assert model.learned == Counter(y[first:].tolist())
 
 
 @pytest.mark.parametrize("screener", [masking, lambda: None])
@@ -219,7 +216,7 @@ def test_a_fitted_learner_knows_its_classes():
     X, y = drifting(200)
     model = GaussianNB().partial_fit(X, y, classes=[0, 1, 2])
     prequential([(X, np.ones(200, int)), (X, y)], masking(), model)
-    assert model.class_count_.tolist() == [2 * sum(y == 0), 2 * sum(y == 1) + 200, 0]
+    assert model.class_count_.tolist() == [2 * sum(y == 0), 2 * sum(y == 1), 0]
 
 
 def test_river_classifiers_learn_every_row():

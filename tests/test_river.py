@@ -11,6 +11,7 @@ from collections import OrderedDict
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from river import checks, compose, linear_model, stream
 
@@ -387,3 +388,11 @@ def test_without_river_the_extra_is_named():
     program = "import sys; sys.modules['river'] = None; import driftsieve.river"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert 'driftsieve.river needs river: pip install "driftsieve[river]"' in run.stderr
+
+
+def test_labels_of_arrow_are_what_they_hold():
+    X = pd.DataFrame({"a": [0.0, 1.0]})
+    screener = FeatureScreener("t")
+    screener.learn_many(X, pa.chunked_array([[0], [1]]))
+    screener.learn_one({"a": 2.0}, 0)
+    assert screener._bank.labels == [0, 1]

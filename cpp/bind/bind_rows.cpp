@@ -36,6 +36,7 @@ void register_rows(nb::module_& m) {
                std::optional<double> time) { return int{rows.append(x, y, weight, time)}; },
             nb::arg("x"), nb::arg("y").none(), nb::arg("weight"), nb::arg("time").none())
         .def("rows", [](nb::handle self) { return nb::cast<RowCollector&>(self).rows(self); })
+        .def("take_back", &RowCollector::take_back)
         .def("clear", &RowCollector::clear)
         .def("__len__", &RowCollector::size)
         .def_prop_ro("n_values", &RowCollector::n_values)

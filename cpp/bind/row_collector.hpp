@@ -87,6 +87,7 @@ class RowCollector {
     // A row that is not taken leaves no trace.
     Answer append(const Row& x, nb::handle y, double weight, std::optional<double> time) {
         require_idle();
+        require_ours();
         check(weight, time);
         PyObject* cls = find(class_index_, y.ptr());
         if (cls == nullptr) return kUnknown;
@@ -123,9 +124,11 @@ class RowCollector {
                                      classes_.capacity() + weights_.capacity() + times_.capacity());
     }
 
-    // Views of the rows, good until the next call of another method.
+    // Views of the rows, lent until clear() or take_back(): no other thread can add any meanwhile.
     Rows rows(nb::handle self) {
         require_idle();
+        require_ours();
+        lent_to_ = PyThread_get_thread_ident();
         const auto view = [&](auto& values) {
             using T = typename std::decay_t<decltype(values)>::value_type;
             return Values<T>(values.data(), {values.size()}, self);
@@ -134,8 +137,13 @@ class RowCollector {
                     view(indptr_), view(classes_), view(weights_), view(times_));
     }
 
+    void take_back() {
+        if (lent_to_ == PyThread_get_thread_ident()) lent_to_ = 0;
+    }
     void clear() {
         require_idle();
+        require_ours();
+        lent_to_ = 0;
         drop(0);
         indptr_.assign(1, 0);
         classes_.clear();
@@ -152,6 +160,7 @@ class RowCollector {
     bool timed_;
     Fading fading_;
     bool reading_ = false;
+    unsigned long lent_to_ = 0;  // a thread; 0: none
     std::size_t most_rows_ = 1;
     std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
     SharedBank* bank_;
@@ -167,6 +176,12 @@ class RowCollector {
     // The conversion of a value may run any code, which must leave the place of the row alone.
     void require_idle() const {
         if (reading_) throw std::runtime_error("a row cannot be learned while another one is read");
+    }
+    void require_ours() const {
+        if (lent_to_ != 0 && lent_to_ != PyThread_get_thread_ident())
+            throw std::runtime_error(
+                "rows are being taken in by another thread; give each thread its own, or lock "
+                "around the calls");
     }
 
     // The place of row i, of those that wait.

@@ -30,12 +30,12 @@ class SharedBank {
 
     template <class Work>
     decltype(auto) use(const Work& work) {
-        require_whole();
         if (busy_.exchange(true)) throw_busy();
         struct Release {
             std::atomic<bool>& busy;
             ~Release() { busy = false; }
         } release{busy_};
+        require_whole();
         nb::gil_scoped_release no_gil;
         return work(bank_);
     }
@@ -43,8 +43,8 @@ class SharedBank {
     // Work that is done sooner than the GIL would be released and got back. Nobody holds the bank.
     template <class Work>
     decltype(auto) use_briefly(const Work& work) {
-        require_whole();
         if (busy_) throw_busy();
+        require_whole();
         return work(bank_);
     }
 

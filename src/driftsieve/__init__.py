@@ -40,15 +40,22 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     # Nothing is imported before it is asked for: scikit-learn takes a second and numpy a tenth, in
     # which the command line could not answer to Ctrl-C.
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module, metadata
 
+    home = f"{__name__}.{_HOMES.get(name, name)}"
+    missing = AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "__version__":
-        found: object = metadata.version("driftsieve")
+        found: object = metadata.version(__name__)
+    elif name.startswith("__"):
+        raise missing
     else:
-        home = import_module(f"driftsieve.{_HOMES.get(name, name)}")
-        found = getattr(home, name) if name in _HOMES else home
+        try:
+            found = import_module(home)
+        except ModuleNotFoundError as error:
+            if error.name == home:
+                raise missing from None
+            raise
+        found = getattr(found, name) if name in _HOMES else found
     globals()[name] = found  # the next one who asks finds it without us
     return found
 

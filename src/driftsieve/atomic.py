@@ -64,7 +64,7 @@ def remove_stale(path: str | os.PathLike[str]) -> None:
     """Remove what processes that were killed while they replaced ``path`` left behind."""
     target = Path(os.path.realpath(path))
     for left in target.parent.glob(f"{glob.escape(_prefix(target))}????????.tmp"):
-        with suppress(OSError), left.open("r+b") as file:
+        with suppress(OSError), left.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused while its writer lives
             left.unlink()
 
@@ -89,9 +89,9 @@ def _temporary(target: Path) -> tuple[Path, BinaryIO]:
 
 
 def _make_like(file: int, old: os.stat_result) -> None:
-    with suppress(PermissionError):
+    with suppress(OSError):  # nor can an owner be named that a user namespace does not know
         os.fchown(file, old.st_uid, old.st_gid)
-    with suppress(PermissionError):  # a file system without modes
+    with suppress(OSError):  # a file system without modes
         os.fchmod(file, stat.S_IMODE(old.st_mode))
 
 

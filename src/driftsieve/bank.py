@@ -181,7 +181,14 @@ class Bank:
         with self._core:
             return self._core.nbytes
 
+    @property
+    def is_whole(self) -> bool:
+        """False once memory ran out in the middle of a change: then every other use is refused."""
+        return self._core.is_whole
+
     def __repr__(self) -> str:
+        if not self.is_whole:
+            return "<driftsieve.Bank: ran out of memory in the middle of a change>"
         return (
             f"<driftsieve.Bank: {self.n_rows} rows, {self.n_features} features, "
             f"{len(self._header.labels)} classes, epsilon={self.epsilon}, "

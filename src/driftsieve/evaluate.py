@@ -33,8 +33,9 @@ def prequential(
 
     A batch is predicted by what was selected and learned before it came. Then the screener learns
     it, and the learner learns it with the features selected now. So the first batch is not
-    predicted. Before the screener has rows of two classes, nothing is selected or predicted, and
-    the learner learns with all features; one of scikit-learn begins when its classes are known.
+    predicted. Before the screener has rows of two classes, nothing is selected or predicted: a
+    learner of river learns with all features, and one of scikit-learn, which must always have the
+    same ones, waits; it begins when its classes are known.
 
     Parameters
     ----------
@@ -95,10 +96,12 @@ def prequential(
             log.tested(*model.test(choice, X, batch), batch.sample_weight)
         if screener is not None and update_screener:
             screener.partial_fit(X, batch.y, sample_weight=batch.sample_weight, t=batch.t)
+        model.meet(batch)
         selects = screener is None or len(screener.classes_) > 1
-        latest = _Choice.of(screener if selects else None, batch)
-        if model.train(latest, X, batch) and selects:
-            choice = latest
+        if selects or model.takes_any_features:
+            latest = _Choice.of(screener if selects else None, batch)
+            if model.train(latest, X, batch) and selects:
+                choice = latest
         log.rows += batch.n_rows
         if log.rows - log.recorded >= every:
             log.record(choice)
@@ -169,6 +172,8 @@ class _Choice(NamedTuple):
 class _Sklearn:
     """A scikit-learn classifier: a batch at a time."""
 
+    takes_any_features = False
+
     def __init__(self, learner: Any, classes: ArrayLike | None) -> None:
         if not hasattr(learner, "partial_fit"):
             raise TypeError(
@@ -193,11 +198,15 @@ class _Sklearn:
         given = self.learner.predict_proba(X)[np.arange(batch.n_rows), column]
         return right, np.where(known[column] == batch.y, given, 0.0)
 
+    def meet(self, batch: Batch) -> None:
+        """Notes the labels, whether or not the batch is learned."""
+        if self.classes is None:
+            self.seen = np.union1d(batch.y if self.seen is None else self.seen, batch.y)
+
     def train(self, choice: _Choice, X: Any, batch: Batch) -> bool:
         """False if the classes are not known yet, and so nothing was learned."""
         if self.classes is None:
-            self.seen = np.union1d(batch.y if self.seen is None else self.seen, batch.y)
-            if len(self.seen) < 2:
+            if self.seen is None or len(self.seen) < 2:
                 return False
             self.classes = self.seen
         unknown = np.setdiff1d(batch.y, self.classes)
@@ -215,6 +224,8 @@ class _Sklearn:
 class _River:
     """A river classifier: all rows of a batch are predicted, then all are learned, one by one."""
 
+    takes_any_features = True
+
     def __init__(self, learner: Any) -> None:
         self.learner = learner
         self.weighted = "w" in inspect.signature(learner.learn_one).parameters
@@ -230,6 +241,9 @@ class _River:
             except NotImplementedError:  # it has no probabilities
                 continue
         return right, given
+
+    def meet(self, batch: Batch) -> None:
+        """It learns labels as they come."""
 
     def train(self, choice: _Choice, _: Any, batch: Batch) -> bool:
         weights = [1.0] * batch.n_rows if batch.sample_weight is None else batch.sample_weight

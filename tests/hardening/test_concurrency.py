@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 import driftsieve as ds
+from driftsieve.river import FeatureScreener
 
 RNG = np.random.default_rng(6)
 
@@ -26,7 +27,7 @@ def is_refused(call):
     try:
         call()
     except RuntimeError as error:
-        return "in use by another thread" in str(error) or pytest.fail(str(error))
+        return "by another thread" in str(error) or pytest.fail(str(error))
     return False
 
 
@@ -137,3 +138,37 @@ def test_a_bank_is_made_in_one_thread_and_used_in_another():
     thread.start()
     thread.join()
     assert bank.n_rows == 400
+
+
+def test_who_asks_for_the_rows_meanwhile_is_told_that_the_bank_is_in_use():
+    X, y = np.random.default_rng(0).normal(size=(20_000, 30)), np.arange(20_000) % 2
+    bank = ds.Bank(n_threads=1).update(X, y)
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(lambda: [bank.update(X, y) for _ in range(10)])
+        refused = 0
+        while not work.done():
+            refused += is_refused(lambda: bank.n_rows)
+    work.result()
+    assert refused
+    assert bank.n_rows == 11 * len(X)
+
+
+@pytest.mark.parametrize("absent", ["zero", "missing"])
+def test_dictionaries_that_several_threads_learn_count_once_or_not_at_all(absent):
+    screener = FeatureScreener("t", k=3, absent=absent, every=50)
+    rows = [{f"f{j}": float(i * j % 7) for j in range(150)} for i in range(300)]
+    for y in range(2):  # from then on all keys and labels are known
+        screener.learn_one(rows[0], y)
+
+    def learn(start):
+        taken = 0
+        for i in range(start, start + 1500):
+            taken += not is_refused(lambda i=i: screener.learn_one(rows[i % 300], i % 2))
+            is_refused(lambda: screener.transform_one(rows[0]))
+        return taken
+
+    with switching_often(), ThreadPoolExecutor(3) as pool:
+        taken = sum(pool.map(learn, range(3)))
+    assert screener._bank.n_rows == taken + 2
+    screener._bank.flush()
+    assert {bank.n_rows for bank in screener._bank._banks} == {taken + 2}

@@ -334,3 +334,9 @@ def test_rows_are_read_as_they_are_needed() -> None:
 def test_bad_arguments(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         as_batches((X, Y), **bad)
+
+
+def test_keys_that_are_a_kind_of_text_are_text() -> None:
+    rows = [dict(zip(np.array(["a", "b"]), row, strict=True)) for row in [[1.0, 2.0], [3.0, 4.0]]]
+    batch = next(iter(as_batches(zip(rows, [0, 1], strict=True))))
+    assert batch.feature_names == ("a", "b")

@@ -67,7 +67,8 @@ class Keeper:
     @property
     def is_behind(self) -> bool:
         """Whether there are rows that are not in the file."""
-        return self.path is not None and self._run.bank.n_rows > self._rows
+        bank = self._run.bank
+        return self.path is not None and bank.is_whole and bank.n_rows > self._rows
 
     def how_to_go_on(self, arguments: Sequence[str]) -> str:
         """What to say to somebody who stopped the run, given the arguments of the command."""

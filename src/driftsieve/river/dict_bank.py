@@ -165,13 +165,16 @@ class DictBank:
         """Give the waiting rows to the banks."""
         if not len(self._rows):
             return
-        dense, data, indices, indptr, codes, weights, times = self._rows.rows()
-        self._take(
-            Laid(dense, data, indices, indptr),
-            codes,
-            None if (weights == 1).all() else weights,
-            times if self.clock == "time" else None,
-        )
+        try:
+            dense, data, indices, indptr, codes, weights, times = self._rows.rows()
+            self._take(
+                Laid(dense, data, indices, indptr),
+                codes,
+                None if (weights == 1).all() else weights,
+                times if self.clock == "time" else None,
+            )
+        finally:
+            self._rows.take_back()
 
     def _take(
         self,

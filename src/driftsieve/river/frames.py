@@ -17,7 +17,8 @@ def as_labels(y: Any) -> list[Hashable]:
     """
     if len(shape := getattr(y, "shape", (0,))) != 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead.")
-    return list(y.tolist() if hasattr(y, "tolist") else y)
+    as_list = getattr(y, "tolist", getattr(y, "to_pylist", None))  # Arrow's is the second
+    return list(y if as_list is None else as_list())
 
 
 class Laid(NamedTuple):

@@ -135,7 +135,7 @@ class DictEncoder:
             if key in self._special:
                 continue
             name = str(key)
-            if name is not key:
+            if not isinstance(key, str):
                 if name in record:
                     raise ValueError(f"the keys {key!r} and {name!r} have the same name")
                 if name in self._special:
