@@ -335,3 +335,11 @@ def test_csv_dates_are_clock_readings(tmp_path: Path) -> None:
     assert (
         error_of(other, **options) == ": the time column 'when' holds no ISO dates but '31/12/1999'"
     )
+
+
+def test_one_column_may_be_label_weight_and_time(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,y\n5,1\n6,2\nx,3\n")
+    batches = as_batches(path, target="y", weight="y", time="y", on_error="skip")
+    (batch,) = batches
+    assert batch.y.tolist() == batch.sample_weight.tolist() == batch.t.tolist() == [1, 2]

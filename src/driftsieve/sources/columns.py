@@ -79,8 +79,9 @@ class TableEncoder:
         if self._text:
             X = self._with_indicators(X, table)
         labels = _array(table[roles.target or ""]) if y is None else y
-        weight = None if roles.weight is None else _array(table[roles.weight])
-        t = None if roles.time is None else seconds(table[roles.time])
+        # the label, whose digits are kept, may serve as a number too
+        weight = None if roles.weight is None else np.asarray(table[roles.weight], np.float64)
+        t = None if roles.time is None else np.asarray(seconds(table[roles.time]), np.float64)
         return Encoded(X, labels, weight, t, self._features.names, self._features.ignored)
 
     def _start(self, is_text: dict[str, bool], roles: Roles, *, has_labels: bool) -> None:
