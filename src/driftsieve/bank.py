@@ -21,13 +21,13 @@ from driftsieve._core import Clock
 from driftsieve.admission import admitted
 from driftsieve.bank_header import Header
 from driftsieve.batch import Batch, Missing
+from driftsieve.columns import Columns, united
 from driftsieve.freezing import frozen
 from driftsieve.growth import Meter, of_merge
-from driftsieve.labels import Labels, check_text
+from driftsieve.labels import Labels
 from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
-from driftsieve.settings import half_life_of, thread_count
+from driftsieve.settings import half_life_of, thread_count, tick_of_merge
 from driftsieve.snapshot import Snapshot
-from driftsieve.united import Columns, united
 
 ClockName = Literal["sample", "batch", "time"]
 
@@ -247,17 +247,19 @@ class Bank:
                 raise ValueError('clock="time" needs the timestamps of the rows: pass t.')
         elif batch.t is not None:
             raise ValueError(f't is used with clock="time" only; this bank has {self.clock!r}.')
-        self._check_width(batch)
-        width, known = batch.n_features, self._header
+        known, columns = self._header, self._columns
+        if columns.n or self._core.ticks:
+            columns.check(_columns_of(batch))
+        width = batch.n_features
         if known.limits.ignores_new and not batch.was_looked_at:
             batch = batch.looked_at(self.missing)  # all of it, also what is ignored
         batch, classes, labels, n_ignored = admitted(
             batch, known.labels, self._core, known.limits, self._meter
         )
-        left_out = width - max(self.n_features, batch.n_features)
+        left_out = width - max(columns.n, batch.n_features)
         header = known._replace(
             labels=labels,
-            names=self._names_with(batch),
+            names=columns.names_with(_columns_of(batch)),
             ignored_rows=known.ignored_rows + n_ignored,
             ignored_features=max(known.ignored_features, left_out),
         )
@@ -270,18 +272,6 @@ class Bank:
         self._open_fast_lane()
         return self
 
-    def _names_with(self, batch: Batch) -> tuple[str, ...] | None:
-        known = self._header.names or ()
-        names = max(known, batch.feature_names or (), key=len)
-        width = max(self.n_features, batch.n_features)
-        if names and len(names) < width:
-            raise ValueError(
-                f"Only {len(names)} of {width} columns would have a name: give feature names with "
-                "every batch, or with none."
-            )
-        check_text(names[len(known) :], "Feature names")
-        return names or None
-
     def _open_fast_lane(self) -> None:
         """Of ``update``, if no limit can be met."""
         labels = self._header.labels
@@ -292,26 +282,6 @@ class Bank:
             self._core.know_labels(labels.numbers, known if known.dtype == np.int64 else None)
             self._labels_of_core = labels
         self._plain_rows = True
-
-    def _check_width(self, batch: Batch) -> None:
-        """Sparse rows may be narrower (what is absent is 0) or wider (columns are added)."""
-        fresh = self.n_features == 0 and not self._core.ticks
-        free = sparse.issparse(batch.X) and self._core.is_sparse
-        expected = self.n_features + self._header.ignored_features
-        if not fresh and not free and batch.n_features != expected:
-            raise ValueError(
-                f"X has {batch.n_features} features, but this bank is expecting "
-                f"{expected} features as input."
-            )
-        if batch.feature_names is None or fresh:
-            return
-        shared, known = min(batch.n_features, self.n_features), self._header.names
-        if known is not None and batch.feature_names[:shared] != known[:shared]:
-            at = next(j for j in range(shared) if batch.feature_names[j] != known[j])
-            raise ValueError(
-                "The feature names should match those that were passed before: column "
-                f"{at} was {known[at]!r} and is {batch.feature_names[at]!r}."
-            )
 
     def set_limits(self, **limits: Any) -> Bank:
         """Change ``max_features``, ``max_classes``, ``max_bytes`` or ``on_limit`` from now on."""
@@ -338,7 +308,7 @@ class Bank:
                     f"Only banks with the same settings merge: {name} is {ours!r} here and "
                     f"{theirs!r} in the other bank."
                 )
-        start = self._start(start)
+        start = tick_of_merge(start, self.clock, self.half_life, self._core.ticks)
         with self._core, nullcontext() if other is self else other._core:
             names, target, n_features = united(self._columns, other._columns)
             known, theirs = self._header, other._header
@@ -361,23 +331,9 @@ class Bank:
 
     @property
     def _columns(self) -> Columns:
-        return Columns(self._header.names, self.n_features, self._core.is_sparse)
-
-    def _start(self, start: float | None) -> float:
-        if self.clock == "time":
-            if start is not None:
-                raise ValueError('start is not used with clock="time": rows carry their times.')
-            return 0.0
-        if start is None:
-            if math.isfinite(self.half_life) and self._core.ticks:
-                raise ValueError(
-                    f'Merging faded banks with clock="{self.clock}" needs start=, the tick at '
-                    "which the rows of the other bank begin (this bank's rows begin at 0)."
-                )
-            return float(self._core.ticks)
-        if not (math.isfinite(start) and start >= 0):
-            raise ValueError(f"start must be a tick, 0 or later, got {start}.")
-        return float(start)
+        known = self._header
+        sizes = (self.n_features, self._core.is_sparse, known.ignored_features)
+        return Columns(known.names, *sizes)
 
     def freeze(self, n_bins: int = 5, features: slice | None = None) -> Snapshot:
         """What the bank knows now, as immutable arrays; the bank is not changed.
@@ -430,6 +386,10 @@ class Bank:
 
     def __copy__(self) -> Bank:
         return copy.deepcopy(self)
+
+
+def _columns_of(batch: Batch) -> Columns:
+    return Columns(batch.feature_names, batch.n_features, sparse.issparse(batch.X))
 
 
 def _restore(data: bytes, n_threads: int | None) -> Bank:

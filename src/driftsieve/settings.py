@@ -28,3 +28,21 @@ def thread_count(n_threads: int | None) -> int:
     if n_threads < 1:
         raise ValueError(f"n_threads must be at least 1, got {n_threads}.")
     return int(n_threads)
+
+
+def tick_of_merge(start: float | None, clock: str, half_life: float, ticks: int) -> float:
+    """The tick of a bank, which has come to `ticks`, at which rows of another one begin."""
+    if clock == "time":
+        if start is not None:
+            raise ValueError('start is not used with clock="time": rows carry their times.')
+        return 0.0
+    if start is None:
+        if math.isfinite(half_life) and ticks:
+            raise ValueError(
+                f'Merging faded banks with clock="{clock}" needs start=, the tick at '
+                "which the rows of the other bank begin (this bank's rows begin at 0)."
+            )
+        return float(ticks)
+    if not (math.isfinite(start) and start >= 0):
+        raise ValueError(f"start must be a tick, 0 or later, got {start}.")
+    return float(start)
