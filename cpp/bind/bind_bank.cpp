@@ -255,7 +255,7 @@ void register_bank(nb::module_& m) {
     property("n_features", [](const Bank& b) { return b.n_features(); });
     property("n_classes", [](const Bank& b) { return b.n_classes(); });
     property("ticks", [](const Bank& b) { return b.ticks(); });
-    property("is_whole", [](const Bank& b) { return b.is_whole(); });
+    bank.def_prop_ro("is_whole", &SharedBank::is_whole);
     property("now", [](const Bank& b) { return b.now(); });
     property("is_sparse", [](const Bank& b) { return b.is_sparse(); });
     // for those who must know what rows may come to take before they are there

@@ -23,11 +23,18 @@ Row pick(const Row& x, const Keys& keys) {
 
 void register_rows(nb::module_& m) {
     layout_is_known = probe_layout();
+    nb::class_<Turn>(m, "Turn")
+        .def(nb::init<>())
+        .def("__enter__", &Turn::begin)
+        .def(
+            "__exit__", [](Turn& turn, const nb::args&) { turn.end(); },
+            nb::sig("def __exit__(self, *args: object) -> None"));
     nb::class_<RowCollector>(m, "RowCollector")
-        .def(nb::init<Index, Index, std::size_t, double, bool, bool, double, SharedBank*>(),
+        .def(nb::init<Index, Index, std::size_t, double, bool, bool, double, SharedBank*,
+                      const Turn&>(),
              nb::arg("columns"), nb::arg("classes"), nb::arg("width"), nb::arg("absent"),
              nb::arg("allow_nan"), nb::arg("timed"), nb::arg("half_life"), nb::arg("bank").none(),
-             nb::keep_alive<1, 9>())
+             nb::arg("turn"), nb::keep_alive<1, 9>(), nb::keep_alive<1, 10>())
         .def("check", &RowCollector::check, nb::arg("weight"), nb::arg("time").none())
         .def("make_room", &RowCollector::make_room, nb::arg("rows"), nb::arg("values"))
         .def(
@@ -36,7 +43,6 @@ void register_rows(nb::module_& m) {
                std::optional<double> time) { return int{rows.append(x, y, weight, time)}; },
             nb::arg("x"), nb::arg("y").none(), nb::arg("weight"), nb::arg("time").none())
         .def("rows", [](nb::handle self) { return nb::cast<RowCollector&>(self).rows(self); })
-        .def("take_back", &RowCollector::take_back)
         .def("clear", &RowCollector::clear)
         .def("__len__", &RowCollector::size)
         .def_prop_ro("n_values", &RowCollector::n_values)

@@ -18,6 +18,7 @@
 #include "driftsieve/open_rows.hpp"
 #include "key_order.hpp"
 #include "shared_bank.hpp"
+#include "turn.hpp"
 
 namespace driftsieve::bind {
 
@@ -41,11 +42,11 @@ enum Answer : int {
 // counted from `width`. They are written to where the bank would keep them, if there is one that is
 // to get all of these columns. Rows have a time, or not, as `timed` says. Whatever a bank of that
 // half-life would refuse is refused here, when it comes, and not when the bank gets it with other
-// rows.
+// rows. Rows are added and given away by one thread in its turn.
 class RowCollector {
   public:
     RowCollector(Index columns, Index classes, std::size_t width, double absent, bool allow_nan,
-                 bool timed, double half_life, SharedBank* bank)
+                 bool timed, double half_life, SharedBank* bank, const Turn& turn)
         : order_(std::move(columns), width),
           class_index_(std::move(classes)),
           width_(width),
@@ -53,7 +54,8 @@ class RowCollector {
           allow_nan_(allow_nan),
           timed_(timed),
           fading_(half_life),
-          bank_(bank) {}
+          bank_(bank),
+          turn_(turn) {}
 
     // How many rows, and values beyond the written-out columns, may be kept.
     void make_room(std::size_t rows, std::size_t values) {
@@ -87,7 +89,7 @@ class RowCollector {
     // A row that is not taken leaves no trace.
     Answer append(const Row& x, nb::handle y, double weight, std::optional<double> time) {
         require_idle();
-        require_ours();
+        turn_.require_ours();
         check(weight, time);
         PyObject* cls = find(class_index_, y.ptr());
         if (cls == nullptr) return kUnknown;
@@ -124,11 +126,10 @@ class RowCollector {
                                      classes_.capacity() + weights_.capacity() + times_.capacity());
     }
 
-    // Views of the rows, lent until clear() or take_back(): no other thread can add any meanwhile.
+    // Views of the rows, for the rest of the turn.
     Rows rows(nb::handle self) {
         require_idle();
-        require_ours();
-        lent_to_ = PyThread_get_thread_ident();
+        turn_.require_ours();
         const auto view = [&](auto& values) {
             using T = typename std::decay_t<decltype(values)>::value_type;
             return Values<T>(values.data(), {values.size()}, self);
@@ -137,13 +138,9 @@ class RowCollector {
                     view(indptr_), view(classes_), view(weights_), view(times_));
     }
 
-    void take_back() {
-        if (lent_to_ == PyThread_get_thread_ident()) lent_to_ = 0;
-    }
     void clear() {
         require_idle();
-        require_ours();
-        lent_to_ = 0;
+        turn_.require_ours();
         drop(0);
         indptr_.assign(1, 0);
         classes_.clear();
@@ -160,10 +157,10 @@ class RowCollector {
     bool timed_;
     Fading fading_;
     bool reading_ = false;
-    unsigned long lent_to_ = 0;  // a thread; 0: none
     std::size_t most_rows_ = 1;
     std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
     SharedBank* bank_;
+    const Turn& turn_;
     OpenRows room_;            // where there is no bank
     double* first_ = nullptr;  // the written-out columns of the first row
     std::vector<double> data_;
@@ -176,12 +173,6 @@ class RowCollector {
     // The conversion of a value may run any code, which must leave the place of the row alone.
     void require_idle() const {
         if (reading_) throw std::runtime_error("a row cannot be learned while another one is read");
-    }
-    void require_ours() const {
-        if (lent_to_ != 0 && lent_to_ != PyThread_get_thread_ident())
-            throw std::runtime_error(
-                "rows are being taken in by another thread; give each thread its own, or lock "
-                "around the calls");
     }
 
     // The place of row i, of those that wait.

@@ -50,6 +50,9 @@ class SharedBank {
 
     const Bank& peek() const { return bank_; }
 
+    // One that is being changed will be, as far as anybody knows.
+    bool is_whole() const { return busy_ || bank_.is_whole(); }
+
     // Room for a row that the bank will be given later: see OpenRows. The GIL is held, so nobody
     // begins to use the bank while it is written to.
     double* place(std::size_t ahead, std::size_t n_features, std::size_t more) {

@@ -189,8 +189,12 @@ class Bank:
     def __repr__(self) -> str:
         if not self.is_whole:
             return "<driftsieve.Bank: ran out of memory in the middle of a change>"
+        try:
+            n_rows = self.n_rows
+        except RuntimeError:
+            return "<driftsieve.Bank: in use by another thread>"
         return (
-            f"<driftsieve.Bank: {self.n_rows} rows, {self.n_features} features, "
+            f"<driftsieve.Bank: {n_rows} rows, {self.n_features} features, "
             f"{len(self._header.labels)} classes, epsilon={self.epsilon}, "
             f"half_life={self.half_life}, clock={self.clock!r}>"
         )
@@ -225,11 +229,8 @@ class Bank:
 
         It is one call of the core, so that no interrupt comes between it and the next of its kind.
         """
-        known, n_seen = self._header, int(batch.y.max(initial=-1)) + 1
-        if known.labels.are_first_numbers(max(n_seen, len(known.labels))):
-            return self._core_call(batch, batch.y.astype(np.uint32), known)
-        classes, labels = known.labels.encode(batch.y)
-        return self._core_call(batch, classes, known._replace(labels=labels))
+        classes, labels = self._header.labels.encode(batch.y)
+        return self._core_call(batch, classes, self._header._replace(labels=labels))
 
     def _core_call(
         self, batch: Batch, classes: NDArray[np.uint32], header: Header

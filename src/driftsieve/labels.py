@@ -25,10 +25,6 @@ class Labels:
     def __len__(self) -> int:
         return len(self.values)
 
-    def are_first_numbers(self, n: int) -> bool:
-        """Whether they are 0 to ``n`` - 1 and stand for themselves."""
-        return self._are_numbers and len(self.values) == n
-
     def encode(self, y: NDArray[Any]) -> tuple[NDArray[np.uint32], Labels]:
         """Numbers for ``y``, and the labels there are with it; this object is not changed."""
         kind = _KINDS[y.dtype.kind]

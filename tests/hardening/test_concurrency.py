@@ -1,12 +1,15 @@
 """Threads and processes: a second thread is turned away, many banks work, a fork works."""
 
 import contextlib
+import copy
 import multiprocessing
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
@@ -153,6 +156,26 @@ def test_who_asks_for_the_rows_meanwhile_is_told_that_the_bank_is_in_use():
     assert bank.n_rows == 11 * len(X)
 
 
+def test_a_bank_in_use_is_whole_and_says_that_it_is_in_use():
+    X, y = np.random.default_rng(0).normal(size=(20_000, 30)), np.arange(20_000) % 2
+    bank = ds.Bank(n_threads=1).update(X, y)
+    seen, done = set(), threading.Event()
+
+    def work():
+        while not done.is_set():
+            bank.update(X, y)
+
+    with ThreadPoolExecutor(1) as pool:
+        works = pool.submit(work)
+        deadline = time.monotonic() + 60
+        while (True, True) not in seen and time.monotonic() < deadline:
+            seen.add((bank.is_whole, "in use by another thread" in repr(bank)))
+        done.set()
+    works.result()
+    assert (True, True) in seen
+    assert {whole for whole, _ in seen} == {True}
+
+
 @pytest.mark.parametrize("absent", ["zero", "missing"])
 def test_dictionaries_that_several_threads_learn_count_once_or_not_at_all(absent):
     screener = FeatureScreener("t", k=3, absent=absent, every=50)
@@ -172,3 +195,48 @@ def test_dictionaries_that_several_threads_learn_count_once_or_not_at_all(absent
     assert screener._bank.n_rows == taken + 2
     screener._bank.flush()
     assert {bank.n_rows for bank in screener._bank._banks} == {taken + 2}
+
+
+@pytest.mark.parametrize("absent", ["zero", "missing"])
+def test_rows_learned_while_others_learn_frames_read_or_store_count_once_or_not_at_all(absent):
+    screener = FeatureScreener("t", k=3, absent=absent, every=10**9)
+    rows = [{"a": float(i % 7), "b": 2.0} for i in range(300)]
+    late = [f"f{j}" for j in range(3000)]  # which have a bank of their own
+    frame = pd.DataFrame(RNG.normal(size=(200, len(late))), columns=late)
+    labels = [0, 1] * 100
+    for row in rows[:2]:
+        screener.learn_one(row, 0)
+    screener.learn_many(frame, labels)
+    done = threading.Event()
+
+    def learn_rows():
+        taken = 0
+        for i in range(6000):
+            taken += not is_refused(lambda i=i: screener.learn_one(rows[i % 300], i % 2))
+        done.set()
+        return taken
+
+    def learn_frames():
+        taken = 0
+        while not done.is_set():
+            taken += len(frame) * (not is_refused(lambda: screener.learn_many(frame, labels)))
+        return taken
+
+    def read():
+        while not done.is_set():
+            is_refused(lambda: screener.scores)
+            is_refused(lambda: copies.append(copy.deepcopy(screener._bank)))
+        return 0
+
+    copies = []
+    with switching_often(), ThreadPoolExecutor(3) as pool:
+        works = [pool.submit(work) for work in (learn_rows, learn_frames, read)]
+    taken = 202 + sum(work.result() for work in works)
+    assert screener._bank.n_rows == taken
+    screener._bank.flush()
+    first, later = (bank.n_rows for bank in screener._bank._banks)
+    begun = 2 if absent == "missing" else 0  # rows there were before the later bank
+    assert (first, later) == (taken, taken - begun)
+    for copied in copies:
+        first, later = (bank.n_rows for bank in copied._banks)
+        assert copied.n_rows == first == later + begun

@@ -175,8 +175,10 @@ NO_THREADS = """
 OUT_OF_MEMORY = """
     import re, resource
     from pathlib import Path
+    from types import SimpleNamespace
     import numpy as np
     import driftsieve as ds
+    from driftsieve.cli.keeper import Keeper
 
     def size():
         return int(re.search(r"VmSize:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
@@ -186,6 +188,7 @@ OUT_OF_MEMORY = """
     for spare in [0, 64, 200, 500, 900, 1100, 1500, 2000]:
         bank = ds.Bank(epsilon=0.001, n_threads=1, max_bytes=1e12).update(X[:9000], y[:9000])
         before = bank.to_bytes()
+        keeper = Keeper(SimpleNamespace(bank=bank), Path("state"), None)
         resource.setrlimit(resource.RLIMIT_AS, (size() + spare * 1024, resource.RLIM_INFINITY))
         try:
             bank.update(X[9000:], y[9000:])
@@ -199,6 +202,8 @@ OUT_OF_MEMORY = """
                 bank.freeze()
             except RuntimeError as error:
                 assert "ran out of memory" in str(error)
+                assert not bank.is_whole and "ran out of memory" in repr(bank)
+                assert not keeper.is_behind
                 outcome = "refused"
         elif bank.n_rows != 20000:
             outcome = "LOST"

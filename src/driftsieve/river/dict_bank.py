@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from driftsieve import growth
-from driftsieve._core import NO_ROOM, TAKEN, RowCollector
+from driftsieve._core import NO_ROOM, TAKEN, RowCollector, Turn
 from driftsieve._core import Bank as CoreBank
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing
@@ -45,6 +45,8 @@ class DictBank:
 
     The limits hold for the banks together and for what waits. A row is held against them before
     anything of it is kept, so that the banks never refuse it later, or only one of them does.
+
+    It is used by one thread at a time. Who comes while another has its turn is turned away.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class DictBank:
         self._n_values = 0  # and values of late features
         self._no_late = sparse.csr_array((0, 0))  # what the last rows had of late features
         self._turned_away = -_ROWS  # rows there were when newcomers last found no room
+        self._turn = Turn()
         self._collect(0)
 
     def _new_bank(self) -> Bank:
@@ -109,7 +112,8 @@ class DictBank:
                 self.flush()
                 answer = self._rows.append(x, y, w, t)
             if answer != TAKEN:
-                self._append_new(x, y, w, t)
+                with self._turn:
+                    self._append_new(x, y, w, t)
         except TypeError:
             _check_types(x, w, t)
             if self.missing == "error" or all(value is not None for value in x.values()):
@@ -139,6 +143,12 @@ class DictBank:
         """Take in the rows of a data frame: the same as one by one, its columns the keys of each,
         except that with ``clock="batch"`` they share a tick.
         """
+        with self._turn:
+            self._take_frame(X, y, w, t)
+
+    def _take_frame(
+        self, X: Any, y: Iterable[Hashable], w: ArrayLike | None, t: ArrayLike | None
+    ) -> None:
         codes = dict(self._known.classes)
         numbers = [codes.setdefault(label, len(codes)) for label in y]
         batch = Batch.of(X, numbers, sample_weight=w, t=t, missing=self.missing)
@@ -163,9 +173,9 @@ class DictBank:
 
     def flush(self) -> None:
         """Give the waiting rows to the banks."""
-        if not len(self._rows):
-            return
-        try:
+        with self._turn:
+            if not len(self._rows):
+                return
             dense, data, indices, indptr, codes, weights, times = self._rows.rows()
             self._take(
                 Laid(dense, data, indices, indptr),
@@ -173,8 +183,6 @@ class DictBank:
                 None if (weights == 1).all() else weights,
                 times if self.clock == "time" else None,
             )
-        finally:
-            self._rows.take_back()
 
     def _take(
         self,
@@ -186,11 +194,12 @@ class DictBank:
         # Everything was checked when it came: no need to do so again.
         rows = (codes, weights, times, None, self.missing == "error")
         if self.absent == "zero":
-            late, dense = self._late(laid), [laid.dense] if self._width else []
-            parts = zip(self._banks[-len(dense) - 1 :], [*dense, late], strict=True)
+            first, late = self._banks
+            parts = [(first, laid.dense)] if self._width else []
+            parts.append((late, self._late(laid)))
         else:
             columns = [laid.dense[:, lo:hi] for lo, hi in pairwise([0, *self._ends])]
-            parts = zip(self._banks, columns, strict=True)
+            parts = list(zip(self._banks, columns, strict=True))
         counts = {
             "_taken": self._taken + len(codes),
             "_n_values": self._n_values + len(laid.data),
@@ -200,7 +209,7 @@ class DictBank:
             self._rows.clear,
             partial(vars(self).update, counts),
         ]
-        # In C from the first to the last, so that an interrupt comes before all of them or after.
+        # In C from the first to the last, so that a signal comes before all of them or after.
         deque(map(operator.call, steps), 0)
         self._make_room()
 
@@ -215,9 +224,10 @@ class DictBank:
 
     def read(self, function: ScoreFunction, n_bins: int, one_class: float) -> Floats:
         """The function of every feature; ``one_class`` for those that met fewer than two."""
-        self.flush()
-        parts = [read_bank(bank, function, n_bins, one_class) for bank in self._banks]
-        return np.concatenate([np.empty(0), *parts])[: len(self._known.columns)]
+        with self._turn:
+            self.flush()
+            parts = [read_bank(bank, function, n_bins, one_class) for bank in self._banks]
+            return np.concatenate([np.empty(0), *parts])[: len(self._known.columns)]
 
     # --- limits ---------------------------------------------------------------------------------
 
@@ -352,18 +362,22 @@ class DictBank:
             self.clock == "time",
             self._template.half_life,
             home,
+            self._turn,
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        self.flush()  # what waits and what does not is no part of the state
-        return {
-            name: v
-            for name, v in vars(self).items()
-            if name not in ("_rows", "_meter", "_further_blocks")
-        }
+        left_out = ("_rows", "_turn", "_meter", "_further_blocks")
+        with self._turn:
+            self.flush()  # what waits and what does not is no part of the state
+            state = {name: v for name, v in vars(self).items() if name not in left_out}
+            # all of them now, and not when another thread may have gone on with some
+            return {**state, "_banks": [bank.to_bytes() for bank in self._banks]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
+        n_threads = self._template.n_threads
+        self._banks = [Bank.from_bytes(data, n_threads=n_threads) for data in state["_banks"]]
+        self._turn = Turn()
         self._collect(self._width)
 
 

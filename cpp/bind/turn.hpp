@@ -1,0 +1,34 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <stdexcept>
+
+namespace driftsieve::bind {
+
+// Which thread is at work on something that takes more than one call. Others are turned away until
+// it is done. The GIL is held whenever this is asked.
+class Turn {
+  public:
+    void begin() {
+        require_ours();
+        thread_ = PyThread_get_thread_ident();
+        ++depth_;
+    }
+    void end() {
+        if (--depth_ == 0) thread_ = 0;
+    }
+
+    void require_ours() const {
+        if (thread_ != 0 && thread_ != PyThread_get_thread_ident())
+            throw std::runtime_error(
+                "these rows are learned or read by another thread; give each thread its own, or "
+                "lock around the calls");
+    }
+
+  private:
+    unsigned long thread_ = 0;  // 0: none
+    int depth_ = 0;
+};
+
+}  // namespace driftsieve::bind
