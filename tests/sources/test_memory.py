@@ -185,6 +185,24 @@ def test_columns_can_be_dropped_or_called_categorical() -> None:
         next(as_batches(frame, target="y", drop=["no"]))
 
 
+@pytest.mark.parametrize("make", [list, set, iter, np.array, pd.Index, pd.Series, pl.Series])
+def test_columns_come_in_any_iterable(make: Any) -> None:
+    frame = pd.DataFrame({"a": [1, 2], "b": [3, 4], "c": [5, 6], "y": [0, 1]})
+    (batch,) = as_batches(frame, target="y", drop=make(["a", "b"]))
+    assert batch.feature_names == ("c",)
+    (batch,) = as_batches(frame, target="y", categorical=make(["a", "b"]))
+    assert batch.feature_names == ("c", "a=1", "a=2", "b=3", "b=4")
+
+
+@pytest.mark.parametrize("one", [0, np.int64(0), "a", np.str_("a")])
+def test_one_column_needs_no_list(one: Any) -> None:
+    frame = pd.DataFrame({"a": [1, 2], "c": [5, 6], "y": [0, 1]})
+    (batch,) = as_batches(frame, target="y", drop=one)
+    assert batch.feature_names == ("c",)
+    (batch,) = as_batches(frame, target="y", categorical=one)
+    assert batch.feature_names == ("c", "a=1", "a=2")
+
+
 def test_columns_of_a_frame_that_are_absent() -> None:
     frame = pd.DataFrame({"a": [1, 2], "y": [0, 1]})
     with pytest.raises(SourceError, match=r"which column is the label\? .*one of 'a', 'y'"):

@@ -53,8 +53,8 @@ def as_batches(
     header: bool | Literal["auto"] = "auto",
     delimiter: str | None = None,
     zero_based: bool = False,
-    categorical: Column | Iterable[Column] = (),
-    drop: Column | Iterable[Column] = (),
+    categorical: Column | Iterable[Column] | None = (),
+    drop: Column | Iterable[Column] | None = (),
     max_features: int = 1_000_000,
     on_limit: OnLimit = "error",
 ) -> Batches:
@@ -147,8 +147,10 @@ def as_batches(
     return Batches(parts, missing=missing, on_error=on_error, skip_rows=skip_rows)
 
 
-def _columns(wanted: Column | Iterable[Column]) -> tuple[Column, ...]:
-    return (wanted,) if isinstance(wanted, str | int) else tuple(wanted or ())
+def _columns(wanted: Column | Iterable[Column] | None) -> tuple[Column, ...]:
+    if isinstance(wanted, str | int | np.integer):
+        return (wanted,)
+    return () if wanted is None else tuple(wanted)
 
 
 def _file_parts(source: Any, format: str, options: Options) -> list[Part]:  # noqa: A002
