@@ -212,6 +212,9 @@ def test_columns_of_a_frame_that_are_absent() -> None:
             next(as_batches(frame, **{"target": "y", role: "z"}))
     with pytest.raises(SourceError, match="no column 2"):
         next(as_batches(frame, target=2))
+    for option in ("drop", "categorical"):
+        with pytest.raises(SourceError, match="no column None: there are 'a', 'y'"):
+            next(as_batches(frame, target="y", **{option: [None]}))
 
 
 def test_a_pandas_column_of_objects() -> None:

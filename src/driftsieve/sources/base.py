@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from driftsieve.limits import OnLimit
 
 LARGE_LABEL = "labels must be integers of 64 bits at most: make them text"
-Column = str | int | None  # a name, or a position from 0 (from the end when negative)
+Column = str | int  # a name, or a position from 0 (from the end when negative)
 
 
 class SourceError(ValueError):

@@ -89,7 +89,7 @@ class CellParser:
         self._delimiter = delimiter
         self._target = roles.target
         self._drop = roles.drop  # text, as whatever they hold will do
-        self._is_text: dict[str | None, bool] = dict.fromkeys(roles.categorical | roles.drop, True)
+        self._is_text: dict[str, bool] = dict.fromkeys(roles.categorical | roles.drop, True)
 
     def parse(
         self, columns: Sequence[str], chunk: Sequence[bytes | str]

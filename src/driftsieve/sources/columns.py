@@ -25,13 +25,14 @@ class Roles(NamedTuple):
     target: str | None
     time: str | None
     weight: str | None
-    categorical: frozenset[str | None]
-    drop: frozenset[str | None]
+    categorical: frozenset[str]
+    drop: frozenset[str]
 
     @classmethod
     def of(cls, columns: Sequence[str], options: Options) -> Roles:
         find = partial(find_column, columns)
-        single = {role: find(getattr(options, role)) for role in ("target", "time", "weight")}
+        wanted = {role: getattr(options, role) for role in ("target", "time", "weight")}
+        single = {role: None if column is None else find(column) for role, column in wanted.items()}
         categorical = frozenset(map(find, options.categorical))
         roles = cls(**single, categorical=categorical, drop=frozenset(map(find, options.drop)))
         for role, name in single.items():
@@ -128,9 +129,9 @@ def _check_time(table: Table, name: str | None) -> None:
         raise SourceError(f"the time column {name!r} holds no ISO dates but {first!r}")
 
 
-def find_column(columns: Sequence[str], wanted: Column) -> str | None:
+def find_column(columns: Sequence[str], wanted: Column) -> str:
     """The name of the column meant by a name or a position (which may be text: ``"0"``)."""
-    if wanted is None or (isinstance(wanted, str) and wanted in columns):
+    if isinstance(wanted, str) and wanted in columns:
         return wanted
     try:
         return columns[int(wanted)]
