@@ -42,15 +42,18 @@ def test_roles_of_an_array_may_be_arrays_or_columns(make: Any) -> None:
 
 def test_arrays_whose_labels_are_not_there() -> None:
     with pytest.raises(ValueError, match="Where are the labels"):
-        next(as_batches(X))
+        as_batches(X)
     with pytest.raises(ValueError, match=r"source has 10 rows, target has shape \(9,\)"):
-        next(as_batches((X, Y[:9])))
+        as_batches((X, Y[:9]))
     with pytest.raises(ValueError, match="target='y' names a column, but arrays have no names"):
-        next(as_batches(X, target="y"))
+        as_batches(X, target="y")
+    for role in ("target", "time", "weight"):
+        with pytest.raises(ValueError, match=f"{role}=3 is no column: there are 3, from 0 on"):
+            as_batches(X, **{"target": 0, role: 3})
     with pytest.raises(ValueError, match="given twice"):
         as_batches((X, Y), target=0)
     with pytest.raises(ValueError, match="Expected 2D array"):
-        next(as_batches((X[0], Y)))
+        as_batches((X[0], Y))
 
 
 def test_rows_of_an_array_are_named_in_the_whole_of_it() -> None:
@@ -168,9 +171,12 @@ def test_keys_are_dropped_by_name(drop: list[Any]) -> None:
 
 @pytest.mark.parametrize("option", ["drop", "categorical"])
 def test_options_that_name_columns_need_some(option: str) -> None:
-    for source in ((X, Y), (sparse.csr_array(X), Y), zip(X, Y, strict=True)):
+    for source in ((X, Y), (sparse.csr_array(X), Y)):
         with pytest.raises(SourceError, match=f"^{option}= does not go with "):
-            list(as_batches(source, **{option: [0]}))
+            as_batches(source, **{option: [0]})
+    pairs = as_batches(zip(X, Y, strict=True), **{option: [0]})
+    with pytest.raises(SourceError, match=f"^{option}= does not go with "):
+        next(pairs)
 
 
 def test_columns_can_be_dropped_or_called_categorical() -> None:
@@ -182,7 +188,7 @@ def test_columns_can_be_dropped_or_called_categorical() -> None:
     (batch,) = as_batches(frame, target="y", drop=["id"], categorical=["zip"])
     assert batch.feature_names == ("x", "zip=123", "zip=45")
     with pytest.raises(SourceError, match="no column 'no': there are 'id', 'zip', 'x', 'y'"):
-        next(as_batches(frame, target="y", drop=["no"]))
+        as_batches(frame, target="y", drop=["no"])
 
 
 @pytest.mark.parametrize("make", [list, set, iter, np.array, pd.Index, pd.Series, pl.Series])
@@ -206,15 +212,15 @@ def test_one_column_needs_no_list(one: Any) -> None:
 def test_columns_of_a_frame_that_are_absent() -> None:
     frame = pd.DataFrame({"a": [1, 2], "y": [0, 1]})
     with pytest.raises(SourceError, match=r"which column is the label\? .*one of 'a', 'y'"):
-        next(as_batches(frame))
+        as_batches(frame)
     for role in ("target", "time", "weight"):
         with pytest.raises(SourceError, match="no column 'z': there are 'a', 'y'"):
-            next(as_batches(frame, **{"target": "y", role: "z"}))
+            as_batches(frame, **{"target": "y", role: "z"})
     with pytest.raises(SourceError, match="no column 2"):
-        next(as_batches(frame, target=2))
+        as_batches(frame, target=2)
     for option in ("drop", "categorical"):
         with pytest.raises(SourceError, match="no column None: there are 'a', 'y'"):
-            next(as_batches(frame, target="y", **{option: [None]}))
+            as_batches(frame, target="y", **{option: [None]})
 
 
 def test_a_pandas_column_of_objects() -> None:

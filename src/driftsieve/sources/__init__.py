@@ -14,13 +14,13 @@ from scipy import sparse
 
 from driftsieve.batch import Missing
 from driftsieve.limits import Limits, OnLimit
-from driftsieve.sources.arrays import read_array
+from driftsieve.sources.arrays import ArrayReader
 from driftsieve.sources.arrow import ArrowReader
 from driftsieve.sources.base import Column, Options, Part, SourceError
 from driftsieve.sources.batches import Batches, OnError
 from driftsieve.sources.csv import CsvReader
 from driftsieve.sources.files import find
-from driftsieve.sources.frames import read_frame
+from driftsieve.sources.frames import FrameReader
 from driftsieve.sources.jsonl import JsonlReader
 from driftsieve.sources.parquet import ParquetReader
 from driftsieve.sources.rows import read_rows
@@ -173,9 +173,9 @@ def _memory_part(source: Any, options: Options) -> Part:
             raise ValueError("Labels are given twice: in the pair (X, y) and by target=.")
         source, options = source[0], replace(options, target=source[1])
     if nw.dependencies.is_into_dataframe(source):
-        return Part(partial(read_frame, source, options))
+        return Part(FrameReader(source, options).read)
     if _is_table(source):
-        return Part(partial(read_array, source, options))
+        return Part(ArrayReader(source, options).read)
     if isinstance(source, Iterable):
         return Part(partial(read_rows, source, options))
     raise TypeError(f"as_batches cannot read {type(source).__name__}: see its documentation.")

@@ -12,33 +12,43 @@ from scipy import sparse
 from driftsieve.sources.base import Encoded, Options, Rows
 
 
-def read_array(X: Any, options: Options) -> Iterator[Rows]:
-    """A matrix by slices of rows; target, time and weight are arrays or columns of it."""
-    options.refuse(
-        "arrays, which have no names: choose columns by X[:, ...]", "categorical", "drop"
-    )
-    matrix = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-    if matrix.ndim != 2:
-        raise ValueError(f"Expected 2D array, got {matrix.ndim}D array instead.")
-    n_rows = matrix.shape[0]
-    given = [
-        value if value is None or isinstance(value, int) else aligned(value, n_rows, name)
-        for name, value in (
-            ("target", options.target),
-            ("weight", options.weight),
-            ("time", options.time),
+class ArrayReader:
+    """Reads a matrix by slices of rows; target, time and weight are arrays or columns of it."""
+
+    def __init__(self, X: Any, options: Options) -> None:
+        options.refuse(
+            "arrays, which have no names: choose columns by X[:, ...]", "categorical", "drop"
         )
-    ]
-    if given[0] is None:
-        raise ValueError("Where are the labels? Pass (X, y), or target= an array or a column.")
-    taken = [item for item in given if isinstance(item, int)]
-    for start in range(0, n_rows, options.batch_size):
-        rows = slice(start, start + options.batch_size)
-        part = matrix[rows]
-        columns: list[Any] = [None if g is None else _column(part, g, rows) for g in given]
-        if taken:
-            part = part[:, np.delete(np.arange(part.shape[1]), taken)]
-        yield Rows(part.shape[0], Encoded(part, *columns))
+        self._matrix = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+        if self._matrix.ndim != 2:
+            raise ValueError(f"Expected 2D array, got {self._matrix.ndim}D array instead.")
+        self._batch_size = options.batch_size
+        n_rows, n_columns = self._matrix.shape
+        self._given = [
+            value if value is None or isinstance(value, int) else aligned(value, n_rows, name)
+            for name, value in (
+                ("target", options.target),
+                ("weight", options.weight),
+                ("time", options.time),
+            )
+        ]
+        if self._given[0] is None:
+            raise ValueError("Where are the labels? Pass (X, y), or target= an array or a column.")
+        for name, value in zip(("target", "weight", "time"), self._given, strict=True):
+            if isinstance(value, int) and not -n_columns <= value < n_columns:
+                raise ValueError(f"{name}={value} is no column: there are {n_columns}, from 0 on.")
+
+    def read(self) -> Iterator[Rows]:
+        taken = [item for item in self._given if isinstance(item, int)]
+        for start in range(0, self._matrix.shape[0], self._batch_size):
+            rows = slice(start, start + self._batch_size)
+            part = self._matrix[rows]
+            columns: list[Any] = [
+                None if g is None else _column(part, g, rows) for g in self._given
+            ]
+            if taken:
+                part = part[:, np.delete(np.arange(part.shape[1]), taken)]
+            yield Rows(part.shape[0], Encoded(part, *columns))
 
 
 def _column(part: Any, given: Any, rows: slice) -> Any:

@@ -55,8 +55,9 @@ class TableEncoder:
     ever added at the end. A missing category sets no indicator.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, *, has_labels: bool = False) -> None:
         self._options = options
+        self._has_labels = has_labels  # in no column
         self._roles: Roles | None = None
         self._is_text: dict[str, bool] | None = None
         self._features = Features(options)
@@ -64,7 +65,11 @@ class TableEncoder:
     def roles(self, columns: Sequence[str]) -> Roles:
         """What columns are for, which the first to come decide for all tables."""
         if self._roles is None:
-            self._roles = Roles.of(columns, self._options)
+            roles = Roles.of(columns, self._options)
+            if roles.target is None and not self._has_labels:
+                listed = _list(columns)
+                raise SourceError(f"which column is the label? Pass target=, one of {listed}")
+            self._roles = roles
         return self._roles
 
     def encode(self, table: Table, n_rows: int, y: NDArray[Any] | None = None) -> Encoded:
@@ -72,7 +77,7 @@ class TableEncoder:
         roles = self.roles(list(table))
         is_text = {name: not isinstance(values, np.ndarray) for name, values in table.items()}
         if self._is_text is None:
-            self._start(is_text, roles, has_labels=y is not None)
+            self._start(is_text, roles)
             _check_time(table, roles.time)
         elif is_text != self._is_text:
             raise SourceError(_difference(self._is_text, is_text))
@@ -85,13 +90,10 @@ class TableEncoder:
         t = None if roles.time is None else np.asarray(seconds(table[roles.time]), np.float64)
         return Encoded(X, labels, weight, t, self._features.names, self._features.ignored)
 
-    def _start(self, is_text: dict[str, bool], roles: Roles, *, has_labels: bool) -> None:
-        columns = list(is_text)
-        if roles.target is None and not has_labels:
-            raise SourceError(f"which column is the label? Pass target=, one of {_list(columns)}")
+    def _start(self, is_text: dict[str, bool], roles: Roles) -> None:
         if roles.weight is not None and is_text[roles.weight]:
             raise SourceError(f"the weight column {roles.weight!r} holds text, not numbers")
-        features = [name for name in columns if name not in roles.no_features]
+        features = [name for name in is_text if name not in roles.no_features]
         self._text = [name for name in features if is_text[name]]
         self._numeric = [name for name in features if not is_text[name]]
         for name in self._numeric:

@@ -19,31 +19,36 @@ from driftsieve.sources.base import Options, Rows, SourceError
 from driftsieve.sources.columns import Roles, Table, TableEncoder, Values, check_unique
 
 
-def read_frame(native: Any, options: Options) -> Iterator[Rows]:
-    """A frame by slices; the target is one of its columns or an array.
+class FrameReader:
+    """Reads a frame by slices; the target is one of its columns or an array.
 
     Features have names where ``Bank.update`` gives them names, and where categories need them.
     """
-    frame = nw.from_native(native, eager_only=True)
-    columns = {name: str(name) for name in frame.columns}
-    check_unique(list(columns.values()))
-    options = _as_text(options, columns)
-    y = None
-    if not (options.target is None or isinstance(options.target, str | int)):
-        y = aligned(options.target, len(frame), "target")
-        options = replace(options, target=None)
-    encoder = TableEncoder(options)
-    roles = encoder.roles(list(columns.values()))
-    features = [name for name in frame.columns if columns[name] not in roles.no_features]
-    has_names = names_of_frame(features) is not None
-    for start in range(0, len(frame), options.batch_size):
-        rows = slice(start, start + options.batch_size)
-        part = frame[rows]
-        labels = None if y is None else y[rows]
-        encoded = encoder.encode(table_of(part, roles), len(part), labels)
-        if not (has_names or sparse.issparse(encoded.X)):
-            encoded = encoded._replace(names=None)
-        yield Rows(len(part), encoded)
+
+    def __init__(self, native: Any, options: Options) -> None:
+        self._frame = nw.from_native(native, eager_only=True)
+        columns = {name: str(name) for name in self._frame.columns}
+        check_unique(list(columns.values()))
+        options = _as_text(options, columns)
+        self._y: NDArray[Any] | None = None
+        if not (options.target is None or isinstance(options.target, str | int)):
+            self._y = aligned(options.target, len(self._frame), "target")
+            options = replace(options, target=None)
+        self._batch_size = options.batch_size
+        self._encoder = TableEncoder(options, has_labels=self._y is not None)
+        self._roles = self._encoder.roles(list(columns.values()))
+        features = [name for name in columns if columns[name] not in self._roles.no_features]
+        self._has_names = names_of_frame(features) is not None
+
+    def read(self) -> Iterator[Rows]:
+        for start in range(0, len(self._frame), self._batch_size):
+            rows = slice(start, start + self._batch_size)
+            part = self._frame[rows]
+            labels = None if self._y is None else self._y[rows]
+            encoded = self._encoder.encode(table_of(part, self._roles), len(part), labels)
+            if not (self._has_names or sparse.issparse(encoded.X)):
+                encoded = encoded._replace(names=None)
+            yield Rows(len(part), encoded)
 
 
 def _as_text(options: Options, columns: Mapping[Any, str]) -> Options:

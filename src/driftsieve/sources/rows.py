@@ -19,7 +19,7 @@ PLAIN = (float, int, str, bool, type(None))
 
 
 def read_rows(source: Iterable[Any], options: Options) -> Iterator[Rows]:
-    """Rows of an iterable, which the first one tells the kind of."""
+    """Rows of an iterable, which the first one tells the kind of: none is drawn before its time."""
     items = iter(source)
     first = next(items, None)
     if first is None:
