@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -12,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
-from source_helpers import ROLES, assert_same_batches, dense
+from source_helpers import ROLES, assert_same_batches, dense, write
 
 from driftsieve.batch import Batch
 from driftsieve.sources import SourceError, as_batches
@@ -128,6 +129,44 @@ def test_labels_of_a_frame_may_be_apart(frame: Any) -> None:
     (batch,) = as_batches((frame({"a": [1, 2]}), ["u", "v"]))
     assert batch.y.tolist() == ["u", "v"]
     assert batch.feature_names == ("a",)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series])
+def test_weights_and_times_of_a_frame_may_be_apart(frame: Any, make: Any) -> None:
+    data = {"a": [1, 2, 3], "y": [0, 1, 0], "w": [0.5, 2, 1], "when": [7.0, 8.0, 9.0]}
+    in_columns = as_batches(frame(data), target="y", weight="w", time="when", batch_size=2)
+    apart = {"weight": make(data.pop("w")), "time": make(data.pop("when"))}
+    assert_same_batches(as_batches(frame(data), target="y", **apart, batch_size=2), in_columns)
+    for role in apart:
+        with pytest.raises(ValueError, match=rf"the source has 3 rows, {role} has shape \(2,\)"):
+            as_batches(frame(data), **{"target": "y", role: make([1, 2])})
+
+
+def test_times_of_a_frame_that_are_apart_may_be_dates() -> None:
+    frame = pd.DataFrame({"a": [1, 2], "y": [0, 1]})
+    for zone in (None, "UTC"):
+        dates = pd.Series(pd.to_datetime(["1970-01-01T00:01", "1970-01-02"], format="ISO8601"))
+        (batch,) = as_batches(frame, target="y", time=dates.dt.tz_localize(zone))
+        assert batch.t is not None
+        assert batch.t.tolist() == [60, 86400]
+
+
+@pytest.mark.parametrize("role", ["target", "time", "weight"])
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series, pa.array])
+def test_rows_and_files_take_no_arrays(role: str, make: Any, tmp_path: Path) -> None:
+    rows = [{"a": 1.0, "y": 0}, {"a": 2.0, "y": 1}]
+    for source in (rows, iter(rows), write(tmp_path / "a.csv", "a,y\n1,0\n2,1\n")):
+        with pytest.raises(SourceError, match=f"^{role}= must name a column or key.*, got "):
+            as_batches(source, **{"target": "y", role: make([0, 1])})
+
+
+def test_a_position_may_be_an_integer_of_numpy() -> None:
+    matrix = np.column_stack([X, Y])
+    expected = list(as_batches((X, Y)))
+    assert_same_batches(as_batches(matrix, target=np.int64(-1)), expected)
+    frame = pd.DataFrame(matrix, columns=list("abcd"))
+    assert next(as_batches(frame, target=np.int64(-1))).y.tolist() == Y.tolist()
 
 
 @pytest.mark.parametrize(

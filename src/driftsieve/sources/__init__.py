@@ -75,7 +75,7 @@ def as_batches(
         csv is read several times faster with it.
     target, time, weight
         The columns of labels, clock readings and sample weights: a name, a position among all
-        columns of the source (-1 is the last), or an array for sources in memory.
+        columns of the source (-1 is the last), or an array for arrays and data frames.
     batch_size
         Rows per batch; the last one of a file may be shorter.
     format
@@ -163,6 +163,7 @@ def _file_parts(source: Any, format: str, options: Options) -> list[Part]:  # no
     formats = {format} if format != "auto" else {file.format for file in files}
     if len(formats) > 1:
         raise SourceError(f"files of one kind, please, not {' and '.join(sorted(formats))}")
+    options.refuse_arrays()
     reader = FORMATS[formats.pop()](options)
     return [Part(partial(reader.read, file), file.name, file.size) for file in files]
 
@@ -177,6 +178,7 @@ def _memory_part(source: Any, options: Options) -> Part:
     if _is_table(source):
         return Part(ArrayReader(source, options).read)
     if isinstance(source, Iterable):
+        options.refuse_arrays()
         return Part(partial(read_rows, source, options))
     raise TypeError(f"as_batches cannot read {type(source).__name__}: see its documentation.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -24,22 +25,18 @@ class ArrayReader:
             raise ValueError(f"Expected 2D array, got {self._matrix.ndim}D array instead.")
         self._batch_size = options.batch_size
         n_rows, n_columns = self._matrix.shape
-        self._given = [
-            value if value is None or isinstance(value, int) else aligned(value, n_rows, name)
-            for name, value in (
-                ("target", options.target),
-                ("weight", options.weight),
-                ("time", options.time),
-            )
-        ]
-        if self._given[0] is None:
+        if options.target is None:
             raise ValueError("Where are the labels? Pass (X, y), or target= an array or a column.")
-        for name, value in zip(("target", "weight", "time"), self._given, strict=True):
-            if isinstance(value, int) and not -n_columns <= value < n_columns:
-                raise ValueError(f"{name}={value} is no column: there are {n_columns}, from 0 on.")
+        given = options.roles | arrays_of(options, n_rows)
+        for role, value in given.items():
+            if isinstance(value, str):
+                raise ValueError(f"{role}={value!r} names a column, but arrays have no names.")
+            if isinstance(value, Integral) and not -n_columns <= value < n_columns:
+                raise ValueError(f"{role}={value} is no column: there are {n_columns}, from 0 on.")
+        self._given = list(given.values())
 
     def read(self) -> Iterator[Rows]:
-        taken = [item for item in self._given if isinstance(item, int)]
+        taken = [int(item) for item in self._given if isinstance(item, Integral)]
         for start in range(0, self._matrix.shape[0], self._batch_size):
             rows = slice(start, start + self._batch_size)
             part = self._matrix[rows]
@@ -52,16 +49,23 @@ class ArrayReader:
 
 
 def _column(part: Any, given: Any, rows: slice) -> Any:
-    if not isinstance(given, int):
+    if not isinstance(given, Integral):
         return given[rows]
     column = part[:, [given]]
     return (column.toarray() if sparse.issparse(column) else column).ravel()
 
 
-def aligned(values: Any, n_rows: int, what: str) -> NDArray[Any]:
+def arrays_of(options: Options, n_rows: int) -> dict[str, NDArray[Any]]:
+    """Target, weight and time where they are arrays and no columns of the source."""
+    return {
+        role: _aligned(value, n_rows, role)
+        for role, value in options.roles.items()
+        if not (value is None or isinstance(value, str | Integral))
+    }
+
+
+def _aligned(values: Any, n_rows: int, what: str) -> NDArray[Any]:
     """One value for each row of the source."""
-    if isinstance(values, str):
-        raise ValueError(f"{what}={values!r} names a column, but arrays have no names.")
     # Labels in a list stay what they are: numpy would make text of the number in ["a", 1].
     is_list = what == "target" and isinstance(values, list)
     array = np.array(values, dtype=object) if is_list else np.asarray(values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -47,12 +47,26 @@ class Options:
     max_features: int = 1_000_000
     on_limit: OnLimit = "error"
 
+    @property
+    def roles(self) -> dict[str, Any]:
+        """What stands for labels, weights and times, in the order of ``Encoded``."""
+        return {"target": self.target, "weight": self.weight, "time": self.time}
+
     def refuse(self, source: str, *names: str) -> None:
         """A source without columns: these options, by default all that name columns, are errors."""
         for name in names or ("target", "time", "weight", "categorical", "drop"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, tuple) and not value):
                 raise SourceError(f"{name}= does not go with {source}")
+
+    def refuse_arrays(self) -> None:
+        """A source whose rows are not all here: arrays of labels, weights or times are errors."""
+        for role, value in self.roles.items():
+            if not isinstance(value, Hashable):
+                raise SourceError(
+                    f"{role}= must name a column or key, as files and iterables of rows have them, "
+                    f"got {type(value).__name__}: only arrays and data frames take others"
+                )
 
 
 class Encoded(NamedTuple):

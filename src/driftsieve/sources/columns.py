@@ -72,8 +72,10 @@ class TableEncoder:
             self._roles = roles
         return self._roles
 
-    def encode(self, table: Table, n_rows: int, y: NDArray[Any] | None = None) -> Encoded:
-        """The table as ``Batch.of`` takes it; ``y`` is for labels that are in no column."""
+    def encode(
+        self, table: Table, n_rows: int, arrays: Mapping[str, NDArray[Any]] | None = None
+    ) -> Encoded:
+        """The table as ``Batch.of`` takes it; ``arrays`` are the roles that are in no column."""
         roles = self.roles(list(table))
         is_text = {name: not isinstance(values, np.ndarray) for name, values in table.items()}
         if self._is_text is None:
@@ -84,11 +86,14 @@ class TableEncoder:
         X = self._dense(table, n_rows)
         if self._text:
             X = self._with_indicators(X, table)
-        labels = _array(table[roles.target or ""]) if y is None else y
-        # the label, whose digits are kept, may serve as a number too
-        weight = None if roles.weight is None else np.asarray(table[roles.weight], np.float64)
-        t = None if roles.time is None else np.asarray(seconds(table[roles.time]), np.float64)
-        return Encoded(X, labels, weight, t, self._features.names, self._features.ignored)
+        y, weight, t = map((arrays or {}).get, ("target", "weight", "time"))
+        if y is None:
+            y = _array(table[roles.target or ""])
+        if roles.weight is not None:  # maybe the label, whose digits are kept
+            weight = np.asarray(table[roles.weight], np.float64)
+        if roles.time is not None:
+            t = np.asarray(seconds(table[roles.time]), np.float64)
+        return Encoded(X, y, weight, t, self._features.names, self._features.ignored)
 
     def _start(self, is_text: dict[str, bool], roles: Roles) -> None:
         if roles.weight is not None and is_text[roles.weight]:

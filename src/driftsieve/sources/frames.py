@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from driftsieve.batch import floats, has_integers, names_of_frame
-from driftsieve.sources.arrays import aligned
+from driftsieve.sources.arrays import arrays_of
 from driftsieve.sources.base import Options, Rows, SourceError
 from driftsieve.sources.columns import Roles, Table, TableEncoder, Values, check_unique
 
 
 class FrameReader:
-    """Reads a frame by slices; the target is one of its columns or an array.
+    """Reads a frame by slices; target, time and weight are arrays or columns of it.
 
     Features have names where ``Bank.update`` gives them names, and where categories need them.
     """
@@ -30,12 +30,11 @@ class FrameReader:
         columns = {name: str(name) for name in self._frame.columns}
         check_unique(list(columns.values()))
         options = _as_text(options, columns)
-        self._y: NDArray[Any] | None = None
-        if not (options.target is None or isinstance(options.target, str | int)):
-            self._y = aligned(options.target, len(self._frame), "target")
-            options = replace(options, target=None)
+        self._arrays = arrays_of(options, len(self._frame))
+        no_columns: dict[str, Any] = dict.fromkeys(self._arrays)
+        options = replace(options, **no_columns)
         self._batch_size = options.batch_size
-        self._encoder = TableEncoder(options, has_labels=self._y is not None)
+        self._encoder = TableEncoder(options, has_labels="target" in self._arrays)
         self._roles = self._encoder.roles(list(columns.values()))
         features = [name for name in columns if columns[name] not in self._roles.no_features]
         self._has_names = names_of_frame(features) is not None
@@ -44,8 +43,8 @@ class FrameReader:
         for start in range(0, len(self._frame), self._batch_size):
             rows = slice(start, start + self._batch_size)
             part = self._frame[rows]
-            labels = None if self._y is None else self._y[rows]
-            encoded = self._encoder.encode(table_of(part, self._roles), len(part), labels)
+            arrays = {role: values[rows] for role, values in self._arrays.items()}
+            encoded = self._encoder.encode(table_of(part, self._roles), len(part), arrays)
             if not (self._has_names or sparse.issparse(encoded.X)):
                 encoded = encoded._replace(names=None)
             yield Rows(len(part), encoded)
