@@ -262,6 +262,18 @@ def test_columns_of_a_frame_that_are_absent() -> None:
             as_batches(frame, target="y", **{option: [None]})
 
 
+@pytest.mark.parametrize("role", ["target", "time", "weight"])
+def test_a_column_is_not_both_used_and_dropped(role: str, tmp_path: Path) -> None:
+    rows = [{"a": 1.0, "y": 0}, {"a": 2.0, "y": 1}]
+    files = [("a.csv", "a,y\n1,0\n2,1\n"), ("a.jsonl", '{"a": 1, "y": 0}\n{"a": 2, "y": 1}\n')]
+    paths = [write(tmp_path / name, text) for name, text in files]
+    for source in (rows, pd.DataFrame(rows), *paths):
+        with pytest.raises(SourceError, match=f"'y' cannot be both the {role} and left out by"):
+            as_batches(source, **{"target": None, role: "y", "drop": "y"})
+    with pytest.raises(SourceError, match=f"'a' cannot be both the {role} and left out by"):
+        as_batches(pd.DataFrame(rows), **{"target": "y", role: "a", "drop": 0})
+
+
 def test_a_pandas_column_of_objects() -> None:
     frame = pd.DataFrame({"a": pd.Series([1, 2.5, None], dtype=object), "y": [0, 1, 0]})
     (batch,) = as_batches(frame, target="y", missing="ignore")

@@ -31,6 +31,11 @@ class SourceError(ValueError):
         self.file = file
 
 
+def used_and_dropped(column: Column, role: str) -> SourceError:
+    """What is wrong where a column has a role and is in ``drop`` too."""
+    return SourceError(f"column {column!r} cannot be both the {role} and left out by drop=")
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The arguments of ``as_batches`` that readers need; it documents them."""
@@ -46,6 +51,11 @@ class Options:
     drop: tuple[Column, ...] = ()
     max_features: int = 1_000_000
     on_limit: OnLimit = "error"
+
+    def __post_init__(self) -> None:
+        for role, wanted in self.roles.items():
+            if isinstance(wanted, str | int) and wanted in self.drop:
+                raise used_and_dropped(wanted, role)
 
     @property
     def roles(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from driftsieve.sources.base import Column, Encoded, Options, SourceError
+from driftsieve.sources.base import Column, Encoded, Options, SourceError, used_and_dropped
 from driftsieve.sources.features import Features, csr
 
 Values = NDArray[Any] | Sequence[str | None]  # numbers (NaN is missing), or text (None is missing)
@@ -37,9 +37,7 @@ class Roles(NamedTuple):
         roles = cls(**single, categorical=categorical, drop=frozenset(map(find, options.drop)))
         for role, name in single.items():
             if name is not None and name in roles.drop:
-                raise SourceError(
-                    f"column {name!r} cannot be both the {role} and left out by drop="
-                )
+                raise used_and_dropped(name, role)
         return roles
 
     @property
