@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from source_helpers import assert_same_batches, error_of, write
 
-from driftsieve.sources import SourceError, as_batches
+from driftsieve.sources import FORMATS, SourceError, as_batches
 
 LINES = "".join(f"{i % 2} 1:{i} {i + 2}:1\n" for i in range(1000)).encode()
 COMPRESS = {
@@ -45,6 +45,34 @@ def test_files_of_several_compressed_parts(suffix: str, tmp_path: Path) -> None:
     half = len(LINES) // 2
     parts = COMPRESS[suffix](LINES[:half]) + COMPRESS[suffix](LINES[half:])
     assert len(labels(write(tmp_path / f"a.svm.{suffix}", parts))) == 1000
+
+
+@pytest.mark.parametrize(
+    ("option", "kinds"),
+    [
+        ({"header": True}, ["csv", "tsv"]),
+        ({"header": False}, ["csv", "tsv"]),
+        ({"delimiter": ","}, ["csv", "tsv"]),
+        ({"zero_based": True}, ["svmlight"]),
+    ],
+)
+def test_options_of_another_format_are_refused(
+    option: dict[str, Any], kinds: list[str], tmp_path: Path
+) -> None:
+    (name,) = option
+    file = write(tmp_path / "a.data", "a,y\n1,0\n")
+    for kind in FORMATS:
+        given = {"format": kind, "target": None if kind == "svmlight" else "y"}
+        for source in (file, "-"):
+            as_batches(source, **given)
+            if kind in kinds:
+                as_batches(source, **given, **option)
+            else:
+                with pytest.raises(SourceError, match=f"^{name}= does not go with {kind} files$"):
+                    as_batches(source, **given, **option)
+    for rows in (([[1.0]], [0]), [{"a": 1, "y": 0}]):
+        with pytest.raises(SourceError, match=f"^{name}= does not go with sources that are no"):
+            as_batches(rows, **option)
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)

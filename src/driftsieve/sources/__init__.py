@@ -36,6 +36,7 @@ FORMATS: dict[str, Any] = {
     "arrow": ArrowReader,
     "jsonl": JsonlReader,
 }
+FORMATS_WITH = {"header": ("csv", "tsv"), "delimiter": ("csv", "tsv"), "zero_based": ("svmlight",)}
 DELIMITERS = {chr(code) for code in range(1, 128)} - set('"\r\n')
 
 
@@ -89,10 +90,11 @@ def as_batches(
         Leave out this many rows at the start. With ``Batches.position`` of an earlier read of
         the same source, the batches are the ones that read would have gone on with.
     header, delimiter
-        Of csv files. ``header="auto"``: the first row is one unless it holds a number.
+        Of csv and tsv files, an error for all else. ``header="auto"``: the first row is one unless
+        it holds a number.
     zero_based
-        Of svmlight files: whether the first feature has index 0. Otherwise it has index 1, and a
-        row with an index 0 is a bad row.
+        Of svmlight files, an error for all else: whether the first feature has index 0. Otherwise
+        it has index 1, and a row with an index 0 is a bad row.
     categorical
         Columns that hold categories even though they look like numbers, by name or position.
     drop
@@ -164,11 +166,15 @@ def _file_parts(source: Any, format: str, options: Options) -> list[Part]:  # no
     if len(formats) > 1:
         raise SourceError(f"files of one kind, please, not {' and '.join(sorted(formats))}")
     options.refuse_arrays()
-    reader = FORMATS[formats.pop()](options)
+    kind = formats.pop()
+    others = [name for name, kinds in FORMATS_WITH.items() if kind not in kinds]
+    options.refuse(f"{kind} files", others)
+    reader = FORMATS[kind](options)
     return [Part(partial(reader.read, file), file.name, file.size) for file in files]
 
 
 def _memory_part(source: Any, options: Options) -> Part:
+    options.refuse("sources that are no files", FORMATS_WITH)
     if isinstance(source, tuple) and len(source) == 2 and _is_table(source[0]):
         if options.target is not None:
             raise ValueError("Labels are given twice: in the pair (X, y) and by target=.")

@@ -18,7 +18,7 @@ class ArrayReader:
 
     def __init__(self, X: Any, options: Options) -> None:
         options.refuse(
-            "arrays, which have no names: choose columns by X[:, ...]", "categorical", "drop"
+            "arrays, which have no names: choose columns by X[:, ...]", ("categorical", "drop")
         )
         self._matrix = X.tocsr() if sparse.issparse(X) else np.asarray(X)
         if self._matrix.ndim != 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from driftsieve.limits import OnLimit
 
 LARGE_LABEL = "labels must be integers of 64 bits at most: make them text"
+NAMING_COLUMNS = ("target", "time", "weight", "categorical", "drop")
 Column = str | int  # a name, or a position from 0 (from the end when negative)
 
 
@@ -62,11 +63,12 @@ class Options:
         """What stands for labels, weights and times, in the order of ``Encoded``."""
         return {"target": self.target, "weight": self.weight, "time": self.time}
 
-    def refuse(self, source: str, *names: str) -> None:
-        """A source without columns: these options, by default all that name columns, are errors."""
-        for name in names or ("target", "time", "weight", "categorical", "drop"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, tuple) and not value):
+    def refuse(self, source: str, names: Iterable[str] = NAMING_COLUMNS) -> None:
+        """A source that has no use for these options: they are errors if they are given."""
+        default = Options()
+        for name in names:
+            value, usual = getattr(self, name), getattr(default, name)
+            if type(value) is not type(usual) or value != usual:
                 raise SourceError(f"{name}= does not go with {source}")
 
     def refuse_arrays(self) -> None:
