@@ -164,9 +164,15 @@ def test_labels_that_change_their_kind_name_the_rows(call, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--epsilon", "2"], "epsilon must be between 0 and 0.5"),
+        (["--epsilon", "2"], "driftsieve: --epsilon must be between 0 and 0.5"),
+        (["--alpha", "2"], "driftsieve: --alpha must be greater than 0 and at most 1"),
+        (["--delimiter", "ab"], "driftsieve: --delimiter must be one ASCII character"),
+        (["--zero-based"], "driftsieve: --zero-based does not go with csv files"),
         (["--half-life", "-1"], "--half-life must be greater than 0"),
-        (["--half-life", "9", "--alpha", ".5"], "Give alpha or --half-life, not both"),
+        (
+            ["--half-life", "9", "--alpha", ".5"],
+            "Give --alpha or --half-life, not both: --alpha is 0.5 and",
+        ),
         (["--bins", "1"], "--bins"),
         (["--bins", "9" * 20], "Invalid value for '--bins'"),
         (["--threads", "9" * 20], "Invalid value for '--threads'"),
@@ -174,7 +180,7 @@ def test_labels_that_change_their_kind_name_the_rows(call, folder):
         (["--batch-size", "0"], "--batch-size"),
         (["--top", "many"], "--top"),
         (["--score", "magic"], "--score"),
-        (["--format", "xml"], "format must be one of auto, svmlight"),
+        (["--format", "xml"], "driftsieve: --format must be one of auto, svmlight"),
         (["--out", "r.xlsx"], "--out r.xlsx: the name must end in .csv or .json or .parquet"),
         (["--out", "no/r.csv"], "no/r.csv: there is no directory"),
         (["--report", "r.pdf"], "--report r.pdf: the name must end in .html"),
@@ -263,6 +269,25 @@ def test_hints_name_the_options_of_the_command(call, folder):
     (folder / "a.csv").write_text("a,y\n1,0\n,1\n2,1\n")
     for more in ([], ["--on-error", "skip"]):
         assert "Pass --missing ignore to" in call("screen", "a.csv", "--target", "y", *more).err
+    options = ["--target", "y", "--weight", "a", "--missing", "ignore"]
+    (folder / "a.csv").write_text("a,y,x\n1,0,1\n-1,1,1\n2,1,1\n")
+    assert "line 3: --weight must not be negative" in call("screen", "a.csv", *options).err
+    (folder / "a.jsonl").write_text('{"y": 0, "c": "u"}\n{"y": 1, "c": "v"}\n')
+    err = call("screen", "a.jsonl", "--target", "y", "--max-features", 1).err
+    assert "more than --max-features 1 features" in err
+    assert "out with --drop, raise --max-features, or pass --on-limit" in err
+    for more in (["--no-header"], ["--header"]):
+        assert "--header does not go with svmlight" in call("screen", "a.svm", *more).err
+
+
+def test_hints_leave_names_of_files_and_columns_alone(call, folder):
+    (folder / "alpha").write_text("max_bytes,epsilon,y\n1,1,0\n,1,1\n2,1,1\n")
+    arguments = ["screen", "alpha", "--format", "csv", "--target"]
+    for more in ([], ["--on-error", "skip"]):
+        err = call(*arguments, "y", *more).err
+        assert "alpha, line 3: Input X contains NaN, column 0 ('max_bytes')." in err
+        assert "--alpha" not in err
+    assert "no column 'time=x': there are 'max_bytes', 'epsilon'" in call(*arguments, "time=x").err
 
 
 def test_a_full_disk_is_not_the_fault_of_the_input(call, stream, folder, monkeypatch):

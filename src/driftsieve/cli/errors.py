@@ -20,11 +20,17 @@ OK, FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 UsageError, ClickException = typer.BadParameter.__mro__[1:3]
 
 _TROUBLE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
-# Messages of the Python interface speak of its arguments.
-_ARGUMENT = re.compile(
-    r"""\b(?:(target|time|weight|format|missing|drop|categorical|on_limit)=(?:"(\w+)")?"""
-    r"""|(max_features|max_classes|max_bytes|half_life|zero_based)(?:=True)?)"""
+# Messages of the Python interface speak of its arguments; what they quote is the user's.
+_QUOTED = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_WORDS = "target|time|weight|format|missing|drop|categorical|header|t"  # that mean other things too
+_NAMES = (
+    "alpha|epsilon|half_life|delimiter|zero_based|max_features|max_classes|max_bytes|on_limit|"
+    "sample_weight"
 )
+_ARGUMENT = re.compile(
+    rf"""{_QUOTED}|\b(?:({_WORDS})(?==| must )|({_NAMES})\b)(?:=(?:True|"?([\w,]*\w)"?)?)?"""
+)
+_OTHER_NAMES = {"sample_weight": "weight", "t": "time"}
 
 
 class CommandError(Exception):
@@ -59,8 +65,7 @@ def _described(error: BaseException) -> tuple[int, str]:
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return INTERRUPTED, "Interrupted."
     if isinstance(error, SourceError):
-        file = f"{error.file}" if error.file and str(error).startswith(error.file) else ""
-        return BAD_INPUT, file + as_options(str(error).removeprefix(file))
+        return BAD_INPUT, as_options(str(error), error.file or "")
     if isinstance(error, OSError):
         name = f"{os.fspath(error.filename)!s}: " if error.filename else ""
         code = FAILED if error.errno in _TROUBLE else BAD_INPUT
@@ -82,15 +87,20 @@ def _usage(error: BaseException) -> int:
     return BAD_INPUT
 
 
-def as_options(text: str) -> str:
-    """The arguments of Python in a message as the options of the command line.
+def as_options(text: str, *files: str) -> str:
+    """The arguments of Python in a message, which may begin with a file, as options.
 
     >>> as_options('Input X contains NaN. Pass missing="ignore" to leave missing values out.')
     'Input X contains NaN. Pass --missing ignore to leave missing values out.'
     """
 
     def option(found: re.Match[str]) -> str:
-        name = "--" + (found[1] or found[3]).replace("_", "-")
-        return f"{name} {found[2]}" if found[2] else name
+        word, name, value = found.groups()
+        argument = word or name
+        if argument is None:  # a quotation
+            return found[0]
+        typed = "--" + _OTHER_NAMES.get(argument, argument).replace("_", "-")
+        return f"{typed} {value}" if value else typed
 
-    return _ARGUMENT.sub(option, text)
+    file = max((name for name in files if text.startswith(name)), key=len, default="")
+    return file + _ARGUMENT.sub(option, text.removeprefix(file))

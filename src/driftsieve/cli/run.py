@@ -228,7 +228,8 @@ class Run:
         """Remember the counts as of now: ``batches`` may run ahead before it is interrupted."""
         self._position = self.batches.position
         self._skipped = self.batches.rows_skipped
-        self._reasons = tuple(as_options(reason) for reason in self.batches.skip_reasons)
+        reasons, files = self.batches.skip_reasons, self.batches.files
+        self._reasons = tuple(as_options(reason, *files) for reason in reasons)
         self._bytes_read = self.batches.bytes_read
 
     def _check_input(self) -> None:
