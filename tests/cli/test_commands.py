@@ -64,6 +64,21 @@ def test_merge_takes_merged_banks_and_one_alone(call):
 
 
 @pytest.mark.usefixtures("halves")
+def test_merge_may_add_to_one_of_its_banks(call):
+    for name in ("a", "b"):
+        arguments = [f"{name}.csv", "--target", "kind", "--state", f"{name}.dsv"]
+        assert call("screen", *arguments).code == 0
+    assert call("merge", "a.dsv", "b.dsv", "-o", "apart.dsv").code == 0
+    total = Path("apart.dsv").read_bytes()
+    assert ds.Bank.from_bytes(total).n_rows == 1000
+    for name in ("a", "b"):
+        before = Path(f"{name}.dsv").read_bytes()
+        assert call("merge", "a.dsv", "b.dsv", "-o", f"{name}.dsv").code == 0
+        assert Path(f"{name}.dsv").read_bytes() == total
+        Path(f"{name}.dsv").write_bytes(before)
+
+
+@pytest.mark.usefixtures("halves")
 def test_banks_of_other_settings_do_not_merge(call, folder):
     for name, half_life in (("a", 10), ("b", 20)):
         arguments = [f"{name}.csv", "--target", "kind", "--half-life", half_life]

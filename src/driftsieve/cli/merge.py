@@ -11,7 +11,7 @@ from driftsieve import atomic
 from driftsieve.bank import Bank
 from driftsieve.cli import show
 from driftsieve.cli.errors import CommandError
-from driftsieve.cli.options import Json, check_apart
+from driftsieve.cli.options import Json
 from driftsieve.cli.ranking import certificate
 from driftsieve.cli.state import read_bank
 from driftsieve.report import to_json
@@ -31,9 +31,9 @@ def merge(
     """Merge banks that saw different rows of the same stream.
 
     With the clocks sample and batch the rows of each file come after those of the files before it;
-    with the clock time the order does not matter. The settings of the banks must be the same.
+    with the clock time the order does not matter. The settings of the banks must be the same. The
+    output may be one of them: all are read before it is replaced.
     """
-    check_apart({"--output": output}, banks)
     atomic.check(output)
     merged = read_bank(banks[0])
     for path in banks[1:]:
