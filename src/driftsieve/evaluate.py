@@ -184,7 +184,7 @@ class _Sklearn:
         if classes is None:
             classes = getattr(learner, "classes_", None)
         self.classes = None if classes is None else np.unique(labels_of(classes))
-        self.seen: NDArray[Any] | None = None  # labels, while the classes are not known
+        self.seen: set[Any] = set()  # labels, while the classes are not known
         self.weighted = "sample_weight" in inspect.signature(learner.partial_fit).parameters
 
     def test(self, choice: _Choice, X: Any, batch: Batch) -> tuple[NDArray[np.bool_], Floats]:
@@ -201,14 +201,14 @@ class _Sklearn:
     def meet(self, batch: Batch) -> None:
         """Notes the labels, whether or not the batch is learned."""
         if self.classes is None:
-            self.seen = np.union1d(batch.y if self.seen is None else self.seen, batch.y)
+            self.seen.update(batch.y.tolist())
 
     def train(self, choice: _Choice, X: Any, batch: Batch) -> bool:
         """False if the classes are not known yet, and so nothing was learned."""
         if self.classes is None:
-            if self.seen is None or len(self.seen) < 2:
+            if len(self.seen) < 2:
                 return False
-            self.classes = self.seen
+            self.classes = np.unique(labels_of(list(self.seen)))
         unknown = np.setdiff1d(batch.y, self.classes)
         if unknown.size:
             raise ValueError(
