@@ -89,7 +89,7 @@ def prequential(
         )
     model = _River(learner) if hasattr(learner, "learn_one") else _Sklearn(learner, classes)
     if isinstance(model, _Sklearn) and update_screener:
-        _check_width(screener)
+        _check_mask(screener)
     log, choice = _Log(), None
     for X, batch in _batches(batches, screener):
         if choice is not None:
@@ -125,7 +125,7 @@ def _batches(batches: Iterable[Any], screener: Any) -> Iterator[tuple[Any, Batch
             yield X, Batch.of(X, y, missing=missing)
 
 
-def _check_width(screener: Any) -> None:
+def _check_mask(screener: Any) -> None:
     if screener is not None and getattr(screener, "output", "mask") != "mask":
         raise ValueError(
             "A scikit-learn learner must find each feature in the same column as the selection "
