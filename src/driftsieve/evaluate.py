@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from driftsieve.batch import Batch, Missing, labels_of
+from driftsieve.frames import Backend, frame_of
 from driftsieve.snapshot import Floats
 from driftsieve.stability import jaccard, nogueira
 
@@ -27,7 +27,7 @@ def prequential(
     every: int = 1000,
     classes: ArrayLike | None = None,
     update_screener: bool = True,
-    backend: Literal["pandas", "polars", "pyarrow"] = "pandas",
+    backend: Backend = "pandas",
 ) -> Any:
     """Test, then train, batch by batch; returns a data frame of how it went.
 
@@ -107,11 +107,7 @@ def prequential(
             log.record(choice)
     if log.rows > log.recorded:
         log.record(choice)
-    try:
-        return nw.from_dict(log.columns, backend=backend).to_native()
-    except ModuleNotFoundError as error:
-        message = f"prequential(backend={backend!r}) needs {backend}: pip install {backend}"
-        raise ModuleNotFoundError(message) from error
+    return frame_of(log.columns, backend, "prequential")
 
 
 def _batches(batches: Iterable[Any], screener: Any) -> Iterator[tuple[Any, Batch]]:

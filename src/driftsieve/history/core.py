@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from driftsieve.codec import malformed
+from driftsieve.frames import Backend, frame_of
 from driftsieve.history.chart import line_chart, long_form
 from driftsieve.history.selection import Event, Selection
 from driftsieve.history.trace import Trace
@@ -232,17 +232,13 @@ class ScoreHistory:
             "jaccard": np.array([math.nan, *(jaccard(a, b) for a, b in pairs)][: len(self)]),
         }
 
-    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+    def to_frame(self, backend: Backend = "pandas") -> Any:
         """A frame with a row for each record of each feature followed then.
 
         Its columns are position, feature (the number), name, score, rank; sorted by position,
         then rank.
         """
-        try:
-            return nw.from_dict(long_form(self), backend=backend).to_native()
-        except ModuleNotFoundError as error:
-            message = f"to_frame(backend={backend!r}) needs {backend}: pip install {backend}"
-            raise ModuleNotFoundError(message) from error
+        return frame_of(long_form(self), backend, "to_frame")
 
     def plot(self, what: Literal["rank", "score"] = "rank", *, top: int = 10) -> Any:
         """An ``altair.Chart`` of the ranks or scores of the ``top`` best of now over time.

@@ -1,0 +1,25 @@
+"""Results as a data frame of the kind that the caller wants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import narwhals.stable.v1 as nw
+
+Backend = Literal["pandas", "polars", "pyarrow"]
+
+
+def frame_of(columns: Mapping[str, Any], backend: Backend, caller: str) -> Any:
+    """The columns as a frame; ModuleNotFoundError says what to install for ``caller``.
+
+    >>> frame_of({"rank": [1, 2], "name": ["x3", "x0"]}, "pandas", "ranking")
+       rank name
+    0     1   x3
+    1     2   x0
+    """
+    try:
+        return nw.from_dict(columns, backend=backend).to_native()
+    except ModuleNotFoundError as error:
+        message = f"{caller}(backend={backend!r}) needs {backend}: pip install {backend}"
+        raise ModuleNotFoundError(message) from error
