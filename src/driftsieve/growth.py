@@ -81,7 +81,7 @@ class Meter:
 
 
 def of_merge(core: CoreBank, other: CoreBank, n_features: int, n_classes: int) -> float:
-    """Bytes that a bank may take with the rows of another, if as many wait in both as can."""
+    """Bytes that a bank may take with the rows of another."""
     nbytes = core.nbytes + other.nbytes
     classes = _CLASS * n_classes
     if core.is_sparse and other.is_sparse and not core.quantiles:
