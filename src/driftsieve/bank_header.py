@@ -1,4 +1,4 @@
-"""The header of a stored bank: labels, names, limits and what was left out, as JSON holds them."""
+"""What Python knows of the rows of a bank: labels, names, limits and what was left out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KINDS = {"booleans": bool, "integers": int, "strings": str}
 
 
 class Header(NamedTuple):
-    """What a bank knows that its core does not."""
+    """Kept by the core, so that it changes with the rows; stored, it is the header of the bytes."""
 
     labels: Labels
     names: tuple[str, ...] | None
