@@ -55,11 +55,11 @@ class Limits:
     def bytes(self) -> float:
         return default_bytes() if self.max_bytes is None else self.max_bytes
 
-    def check_features(self, n_features: int) -> None:
+    def check_features(self, n_features: int, ways_out: str | None = None) -> None:
         if n_features > self.max_features:
             raise LimitError(
                 f"There would be {n_features:,} features, but max_features is "
-                f"{self.max_features:,}. {_ways_out('max_features')}"
+                f"{self.max_features:,}. {ways_out or _ways_out('max_features')}"
             )
 
     def check_classes(self, n_classes: int) -> None:

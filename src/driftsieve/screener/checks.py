@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array
 
 from driftsieve.bank import Bank
 from driftsieve.batch import Batch, labels_of
-from driftsieve.limits import LimitError
+from driftsieve.limits import Limits
 from driftsieve.scores import SCORES
 
 
@@ -73,12 +73,11 @@ def check_declared(y: Any, declared: NDArray[Any]) -> None:
 
 def check_width(n_features: int, bank: Bank) -> None:
     """LimitError for rows with too many columns, of which none can be left out."""
-    if n_features > bank.max_features:
-        raise LimitError(
-            f"There would be {n_features:,} features, but max_features is {bank.max_features:,}: "
-            "raise it. (on_limit='ignore_new' leaves columns out of sparse rows only, with "
-            "new_features='grow'.)"
-        )
+    Limits(bank.max_features).check_features(
+        n_features,
+        "Raise max_features. (on_limit='ignore_new' leaves columns out of sparse rows only, with "
+        "new_features='grow'.)",
+    )
 
 
 def check_same_settings(bank: Bank, fresh: Bank) -> None:
