@@ -14,7 +14,8 @@ from scipy import sparse
 
 import driftsieve as ds
 from driftsieve._core import are_canonical
-from driftsieve.batch import Batch, RowError
+from driftsieve.batch import Batch
+from driftsieve.row_error import RowError
 from driftsieve.sources import as_batches
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0], [4.0, 5.0, 0.0]])

@@ -14,23 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from driftsieve._core import are_canonical, find_bad_value
-from driftsieve.labels import integers
+from driftsieve.labels import labels_of, refuse_masked
+from driftsieve.row_error import RowError
 
 Missing = Literal["error", "ignore"]
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
-
-
-class RowError(ValueError):
-    """A row that cannot be used: ``row`` is its index, ``cause`` the message without it."""
-
-    def __init__(self, cause: str, row: int, rest: str = ".") -> None:
-        super().__init__(cause, row, rest)  # all of them, so that it can be pickled
-        self.row = row
-        self.cause = cause + rest
-
-    def __str__(self) -> str:
-        cause, row, rest = self.args
-        return f"{cause} at row {row}{rest}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +37,7 @@ class Batch:
     >>> Batch.of([[1.0], [float("inf")]], [0, 1])
     Traceback (most recent call last):
     ...
-    driftsieve.batch.RowError: Input X contains infinity: inf at row 1, column 0.
+    driftsieve.row_error.RowError: Input X contains infinity: inf at row 1, column 0.
     """
 
     X: Matrix
@@ -269,7 +257,7 @@ def check_finite(matrix: Matrix, names: tuple[str, ...] | None, *, allow_nan: bo
 
 
 def _column(values: ArrayLike, what: str) -> NDArray[np.float64]:
-    _refuse_masked(values, what)
+    refuse_masked(values, what)
     has_zone = getattr(getattr(values, "dtype", None), "tz", None) is not None
     given = np.asarray(values, dtype="datetime64[us]" if has_zone else None)  # pandas: in UTC
     if given.ndim != 1:
@@ -306,11 +294,6 @@ def _in_utc(moment: Any) -> Any:
     return moment.astimezone(UTC).replace(tzinfo=None)
 
 
-def _refuse_masked(values: Any, what: str) -> None:
-    if np.ma.isMaskedArray(values):
-        raise TypeError(f"{what} is a masked array: leave out the rows in which it is masked.")
-
-
 def _check_weight(weight: NDArray[np.float64]) -> None:
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
@@ -322,68 +305,3 @@ def _check_weight(weight: NDArray[np.float64]) -> None:
             row,
             ": divide all weights by the same number.",
         )
-
-
-def labels_of(y: Any) -> NDArray[Any]:
-    """One array of integers, booleans or strings; an error naming the row where y is none."""
-    _refuse_masked(y, "y")
-    # numpy would turn the number of ["a", 1] into a string: look at the objects themselves.
-    labels = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
-    if labels.dtype.kind in "OT":
-        labels = _labels_of_objects(labels.tolist())
-    kind = labels.dtype.kind
-    if kind == "f":
-        return _integral(labels)
-    if kind == "c":
-        raise ValueError(f"Complex data not supported: y has dtype {labels.dtype}.")
-    if kind not in "iubU":
-        raise TypeError(
-            f"Labels must be integers, booleans or strings, got y of dtype {labels.dtype}."
-        )
-    return labels
-
-
-def _labels_of_objects(values: list[Any]) -> NDArray[Any]:
-    """Objects as one array of strings or of numbers; anything else is an error naming its row."""
-    types = set(map(type, values))
-    if all(issubclass(kind, str) for kind in types):
-        return np.asarray(values, dtype=np.str_)
-    if types == {int, float}:  # numpy would round the integers that floats cannot hold
-        values = [int(v) if v == v // 1 and abs(v) < 2**63 else v for v in values]
-        types = set(map(type, values))
-    if types == {int}:
-        return integers(values)
-    numbers = (bool, int, float, np.bool_, np.integer, np.floating)
-    if all(issubclass(kind, numbers) for kind in types):
-        return np.asarray(values)
-    allowed = str if issubclass(type(values[0]), str) else numbers
-    row = next(i for i, value in enumerate(values) if not isinstance(value, allowed))
-    value = values[row]
-    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
-        raise RowError(f"Input y contains a missing label: {value}", row)
-    raise TypeError(
-        "Labels must be all integers, all booleans or all strings, got "
-        f"{value!r} of type {type(value).__name__} at row {row}."
-    )
-
-
-def _integral(labels: NDArray[Any]) -> NDArray[np.int64]:
-    labels = labels.astype(np.promote_types(labels.dtype, np.float64), copy=False)
-    bad = ~np.isfinite(labels)
-    if bad.any():
-        row = int(bad.argmax())
-        kind = "NaN" if np.isnan(labels[row]) else "infinity"
-        raise RowError(f"Input y contains {kind}", row)
-    bad = (labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63)
-    if bad.any():
-        row = int(bad.argmax())
-        raise RowError(
-            "Unknown label type: continuous. Maybe you are trying to fit a classifier, which "
-            "expects discrete classes on a regression target with continuous values "
-            f"(here {float(labels[row])}",
-            row,
-            ").",
-        )
-    return labels.astype(np.int64)

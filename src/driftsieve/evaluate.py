@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from driftsieve.batch import Batch, Missing, labels_of
+from driftsieve.batch import Batch, Missing
 from driftsieve.frames import Backend, frame_of
+from driftsieve.labels import labels_of
 from driftsieve.snapshot import Floats
 from driftsieve.stability import jaccard, nogueira
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from driftsieve.row_error import RowError
+
 _FEW_ROWS = 32
 _FEW_LABELS = 8  # to compare all rows with each of them takes less than to sort the rows
 _KINDS = {"b": "booleans", "i": "integers", "u": "integers", "U": "strings"}
@@ -93,6 +95,77 @@ class Labels:
         place = np.empty(len(order), dtype=np.uint32)
         place[order] = np.arange(len(order), dtype=np.uint32)
         return labels[order], place
+
+
+def labels_of(y: Any) -> NDArray[Any]:
+    """One array of integers, booleans or strings; an error naming the row where y is none."""
+    refuse_masked(y, "y")
+    # numpy would turn the number of ["a", 1] into a string: look at the objects themselves.
+    labels = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
+    if labels.dtype.kind in "OT":
+        labels = _labels_of_objects(labels.tolist())
+    kind = labels.dtype.kind
+    if kind == "f":
+        return _integral(labels)
+    if kind == "c":
+        raise ValueError(f"Complex data not supported: y has dtype {labels.dtype}.")
+    if kind not in "iubU":
+        raise TypeError(
+            f"Labels must be integers, booleans or strings, got y of dtype {labels.dtype}."
+        )
+    return labels
+
+
+def _labels_of_objects(values: list[Any]) -> NDArray[Any]:
+    """Objects as one array of strings or of numbers; anything else is an error naming its row."""
+    types = set(map(type, values))
+    if all(issubclass(kind, str) for kind in types):
+        return np.asarray(values, dtype=np.str_)
+    if types == {int, float}:  # numpy would round the integers that floats cannot hold
+        values = [int(v) if v == v // 1 and abs(v) < 2**63 else v for v in values]
+        types = set(map(type, values))
+    if types == {int}:
+        return integers(values)
+    numbers = (bool, int, float, np.bool_, np.integer, np.floating)
+    if all(issubclass(kind, numbers) for kind in types):
+        return np.asarray(values)
+    allowed = str if issubclass(type(values[0]), str) else numbers
+    row = next(i for i, value in enumerate(values) if not isinstance(value, allowed))
+    value = values[row]
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+        raise RowError(f"Input y contains a missing label: {value}", row)
+    raise TypeError(
+        "Labels must be all integers, all booleans or all strings, got "
+        f"{value!r} of type {type(value).__name__} at row {row}."
+    )
+
+
+def _integral(labels: NDArray[Any]) -> NDArray[np.int64]:
+    labels = labels.astype(np.promote_types(labels.dtype, np.float64), copy=False)
+    bad = ~np.isfinite(labels)
+    if bad.any():
+        row = int(bad.argmax())
+        kind = "NaN" if np.isnan(labels[row]) else "infinity"
+        raise RowError(f"Input y contains {kind}", row)
+    bad = (labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63)
+    if bad.any():
+        row = int(bad.argmax())
+        raise RowError(
+            "Unknown label type: continuous. Maybe you are trying to fit a classifier, which "
+            "expects discrete classes on a regression target with continuous values "
+            f"(here {float(labels[row])}",
+            row,
+            ").",
+        )
+    return labels.astype(np.int64)
+
+
+def refuse_masked(values: Any, what: str) -> None:
+    """TypeError for a masked array: numpy would forget the mask."""
+    if np.ma.isMaskedArray(values):
+        raise TypeError(f"{what} is a masked array: leave out the rows in which it is masked.")
 
 
 def integers(labels: list[int]) -> NDArray[Any]:

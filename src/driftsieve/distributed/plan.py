@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
 
 from driftsieve.bank import Bank, ClockName
-from driftsieve.batch import Missing, RowError
+from driftsieve.batch import Missing
+from driftsieve.row_error import RowError
 from driftsieve.scores import SCORES
 from driftsieve.snapshot import Floats
 

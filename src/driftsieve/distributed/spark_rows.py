@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from driftsieve.batch import Batch, Matrix, Missing, RowError
+from driftsieve.batch import Batch, Matrix, Missing
+from driftsieve.row_error import RowError
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array
 
 from driftsieve.bank import Bank
-from driftsieve.batch import Batch, labels_of
+from driftsieve.batch import Batch
+from driftsieve.labels import labels_of
 from driftsieve.limits import Limits
 from driftsieve.scores import SCORES
 

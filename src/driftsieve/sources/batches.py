@@ -8,7 +8,8 @@ from typing import Literal, cast
 
 import numpy as np
 
-from driftsieve.batch import Batch, Missing, RowError
+from driftsieve.batch import Batch, Missing
+from driftsieve.row_error import RowError
 from driftsieve.sources.base import Encoded, Part, Rows, SourceError
 
 OnError = Literal["raise", "skip"]
