@@ -1,4 +1,4 @@
-"""SparseFSA against a plain reference, and what it promises."""
+"""What SparseFSA promises."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fsa_rows import LOSSES, linear
 from scipy import sparse
 from scipy.special import expit
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -17,102 +18,10 @@ import datasets
 from driftsieve.learners import SparseFSA
 from driftsieve.learners.annealing import Schedule, largest
 
-LOSSES = ("logistic", "lorenz")
-
 
 @parametrize_with_checks([SparseFSA(loss="logistic"), SparseFSA(loss="lorenz")])
 def test_scikit_learn_checks(estimator: SparseFSA, check: Any) -> None:
     check(estimator)
-
-
-def linear(n: int = 600, p: int = 200, k: int = 10, seed: int = 0) -> tuple[Any, Any, Any]:
-    """Rows of normal values, half of them 0, classes by k of the features, and which those are."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, p)) * (rng.random((n, p)) < 0.5)
-    true = np.sort(rng.choice(p, k, replace=False))
-    margin = X[:, true] @ rng.choice([-1.0, 1.0], k) + 0.3 * rng.normal(size=n)
-    return X, (margin > 0).astype(int), true
-
-
-def slope(loss: str, u: float) -> float:
-    if loss == "logistic":
-        return -1 / (1 + np.exp(u))
-    return 2 * (u - 1) / (1 + (u - 1) ** 2) if u < 1 else 0.0
-
-
-class Reference:
-    """Heavy-ball momentum and shrinkage on every weight at every minibatch, as in a textbook."""
-
-    def __init__(self, model: SparseFSA, p: int) -> None:
-        self.model = model
-        self.b = np.zeros(p)
-        self.v = np.zeros(p)
-        self.b0 = self.v0 = 0.0
-
-    def run(self, X: Any, t: Any, s: Any, order: Any, batch_size: int, cooling: float) -> None:
-        model, n = self.model, len(order)
-        squares = s @ (X**2).sum(axis=1)
-        gain = squares / (s @ np.count_nonzero(X, axis=1))
-        curvature = {"logistic": 0.25, "lorenz": 2.0}[model.loss]
-        step = cooling * model.learning_rate / curvature / (squares / s.sum() + gain)
-        r, m = 1 / (1 + step * model.shrinkage), model.momentum
-        n_batches = -(-n // batch_size)
-        for i in range(n_batches):
-            rows = order[i * n // n_batches : (i + 1) * n // n_batches]
-            u = t[rows] * (X[rows] @ self.b + self.b0)
-            pull = s[rows] * t[rows] * [slope(model.loss, margin) for margin in u] / len(rows)
-            self.v = r * (m * self.v - (1 - m) * step * X[rows].T @ pull)
-            self.b = r * self.b + self.v
-            self.v0 = m * self.v0 - (1 - m) * step * gain * pull.sum()
-            self.b0 += self.v0
-
-    def arrived(self) -> tuple[Any, float]:
-        """The weights once all velocity is spent: v + m v + m² v + ... from here on."""
-        m = self.model.momentum
-        return self.b + self.v * m / (1 - m), self.b0 + self.v0 * m / (1 - m)
-
-    def keep(self, m: int) -> None:
-        dropped = np.argsort(-np.abs(self.arrived()[0]), kind="stable")[m:]
-        self.b[dropped] = self.v[dropped] = 0
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("momentum", [0.0, 0.9])
-def test_fit_is_the_plain_algorithm(loss: Any, momentum: float) -> None:
-    X, y, _ = linear(n=90, p=30)
-    s = np.random.default_rng(1).uniform(0.5, 2, size=90)
-    model = SparseFSA(
-        4, loss=loss, n_epochs=12, mu=3, momentum=momentum, shrinkage=0.01, random_state=5
-    ).fit(sparse.csr_array(X), y, sample_weight=s)
-
-    plain, rng, t = Reference(model, 30), np.random.RandomState(5), np.where(y == 1, 1.0, -1.0)
-    kept = np.arange(30)
-    for epoch in range(1, 13):
-        order = rng.permutation(90)
-        masked = np.zeros_like(X)
-        masked[:, kept] = X[:, kept]
-        plain.run(masked, t, s / s.mean(), order, batch_size=32, cooling=min(1, (13 - epoch) / 6))
-        plain.keep(Schedule(4, 12, mu=3).n_kept(epoch, 30))
-        kept = np.flatnonzero(plain.b)
-    coef, intercept = plain.arrived()
-    np.testing.assert_allclose(model.coef_[0], coef, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(model.intercept_[0], intercept, rtol=0, atol=1e-10)
-    assert np.count_nonzero(model.coef_) == 4
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("momentum", [0.0, 0.9])
-def test_partial_fit_is_the_plain_algorithm(loss: Any, momentum: float) -> None:
-    X, y, _ = linear(n=90, p=30)
-    model = SparseFSA(5, loss=loss, momentum=momentum, shrinkage=0.01)
-    plain, t = Reference(model, 30), np.where(y == 1, 1.0, -1.0)
-    for _ in range(2):  # the rows twice, so that the running sizes are those of X
-        model.partial_fit(sparse.csr_array(X), y, classes=[0, 1])
-        plain.run(X, t, np.ones(90), np.arange(90), batch_size=1, cooling=1)
-    coef, intercept = plain.arrived()
-    coef[np.argsort(-np.abs(coef))[5:]] = 0
-    np.testing.assert_allclose(model.coef_[0], coef, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(model.intercept_[0], intercept, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("mu", [0, 1, 10, 300])
@@ -340,57 +249,6 @@ def test_sparsify_and_pickle_predict_the_same() -> None:
     copy.partial_fit(X, y)
     model.partial_fit(X, y)
     np.testing.assert_array_equal(copy.coef_, model.coef_)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"k": 0}, "k == 0, must be >= 1"),
-        ({"k": 2.5}, "k must be an instance of"),
-        ({"loss": "hinge"}, "loss must be one of"),
-        ({"n_epochs": 0}, "n_epochs == 0, must be >= 1"),
-        ({"mu": -1}, "mu == -1, must be >= 0"),
-        ({"learning_rate": 0}, "learning_rate == 0, must be > 0"),
-        ({"shrinkage": -1.0}, "shrinkage == -1.0, must be >= 0"),
-        ({"mu": np.inf}, "mu must be finite, got inf"),
-        ({"learning_rate": np.nan}, "learning_rate must be finite, got nan"),
-        ({"momentum": 1.0}, "momentum == 1.0, must be < 1"),
-        ({"batch_size": 0}, "batch_size == 0, must be >= 1"),
-        ({"class_weight": "even"}, "class_weight must be a dict, 'balanced' or None"),
-    ],
-)
-def test_bad_parameters(params: dict[str, Any], message: str) -> None:
-    X, y, _ = linear(n=20)
-    with pytest.raises((TypeError, ValueError), match=message):
-        SparseFSA(**params).fit(X, y)
-    with pytest.raises((TypeError, ValueError), match=message):
-        SparseFSA(**params).partial_fit(X, y, classes=[0, 1])
-
-
-def test_bad_input() -> None:
-    X, y, _ = linear(n=20)
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
-        SparseFSA().partial_fit(X, y)
-    with pytest.raises(ValueError, match="greater than one; got 1 class"):
-        SparseFSA().fit(X, np.zeros(20, int))
-    with pytest.raises(ValueError, match="greater than one; got 1 class"):
-        SparseFSA().partial_fit(X, y, classes=[1])
-    with pytest.raises(ValueError, match="overflow"):
-        SparseFSA().fit(1e200 * X, y)
-    with pytest.raises(ValueError, match="negative"):
-        SparseFSA().fit(X, y, sample_weight=-np.ones(20))
-
-    model = SparseFSA().partial_fit(X, y, classes=[0, 1])
-    before = pickle.dumps(model)
-    with pytest.raises(ValueError, match=r"label\(s\) \[2\] in y do not exist"):
-        model.partial_fit(X, y + 1)
-    with pytest.raises(ValueError, match="not the same as on last call"):
-        model.partial_fit(X, y, classes=[0, 1, 2])
-    with pytest.raises(ValueError, match="features"):
-        model.partial_fit(X[:, 1:], y)
-    with pytest.raises(ValueError, match="overflow"):
-        model.partial_fit(1e200 * X, y)
-    assert pickle.dumps(model) == before, "a refused call changed the model"
 
 
 def test_dexter(data_dir: Path) -> None:
