@@ -71,6 +71,25 @@ def test_csv_without_a_header(tmp_path: Path) -> None:
     assert next(as_batches(path, target="-1", header=True)).y.tolist() == [1]
 
 
+@pytest.mark.parametrize("target", ["2", "0", "-1", "+1"])
+@pytest.mark.parametrize("first", ["2,0,1.5", "-1,2,0", "0,1,2", "u,0,2"])
+def test_a_position_is_one_whatever_the_first_row_holds(
+    target: str, first: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "a.csv", f"{first}\n1,2,3\n")
+    options: dict[str, Any] = {"categorical": [0], "on_error": "skip"}
+    expected = list(as_batches(path, target=int(target), **options))
+    assert sum(batch.n_rows for batch in expected) >= 1
+    assert_same_batches(as_batches(path, target=target, **options), expected)
+    assert_same_batches(as_batches(path, target=target, header=False, **options), expected)
+
+
+def test_a_name_that_looks_like_a_position_is_one_in_a_header(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "5,0,1\n1,2,0\n3,4,1\n")
+    (batch,) = as_batches(path, target="1", drop=["0"], header=True)
+    assert (batch.feature_names, batch.y.tolist()) == (("5",), [0, 1])
+
+
 def test_a_first_row_with_the_target_is_a_header(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "2019,2020,y\n1,2,0\n3,4,1\n")
     (batch,) = as_batches(path, target="y")
@@ -190,29 +209,6 @@ def test_bad_csv_rows(content: str | bytes, cause: str, batch_size: int, tmp_pat
     assert np.concatenate([batch.y for batch in got]).tolist() == [0, 1]
     assert (batches.rows_read, batches.rows_delivered, batches.rows_skipped) == (3, 2, 1)
     assert batches.skip_reasons == [str(path) + error_of(path, **options)]
-
-
-def test_a_quote_that_is_never_closed(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", 'c,y\nu,0\n"v,1\nw,0\n')
-    assert error_of(path, target="y") == ", line 3: a quoted field is not closed"
-    batches = as_batches(path, target="y", on_error="skip")
-    assert [batch.y.tolist() for batch in batches] == [[0]]
-    assert batches.rows_skipped == 1
-
-
-@pytest.mark.usefixtures("_pyarrow")
-@pytest.mark.parametrize("batch_size", [1, 10])
-def test_quotes_within_fields_hide_no_open_field(batch_size: int, tmp_path: Path) -> None:
-    rows = '1,5" pipe,"x\ny",0\n2,5",5"x""x,1\n3,"a"" ""b","\n"" ,""\n",1\n4,"p"q,"\nr",0\n'
-    path = write(tmp_path / "a.csv", "a,b,c,y\n" + rows)
-    expected = list(csv.reader(io.StringIO(path.read_text(), newline="")))[1:]
-    (batch,) = as_batches(path, target="y", categorical=["b", "c"])
-    names = [f"{column}={row[j]}" for j, column in ((1, "b"), (2, "c")) for row in expected]
-    assert batch.feature_names == ("a", *dict.fromkeys(names))
-    parts = list(as_batches(path, target="y", batch_size=batch_size))
-    assert np.concatenate([part.y for part in parts]).tolist() == [int(row[3]) for row in expected]
-    assert parts[-1].feature_names is not None
-    assert sorted(parts[-1].feature_names) == sorted(batch.feature_names)
 
 
 @given(content=st.text('ab1,"\n', max_size=60), batch_size=st.sampled_from([1, 3, 100]))

@@ -144,6 +144,15 @@ def find_column(columns: Sequence[str], wanted: Column) -> str:
         raise SourceError(f"no column {wanted!r}: there are {_list(columns)}") from None
 
 
+def is_position(wanted: Any) -> bool:
+    """Whether a column may be meant by its position."""
+    try:
+        int(wanted)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
 def check_unique(columns: Sequence[str]) -> None:
     """Two columns of one name could not be told apart."""
     name, times = Counter(columns).most_common(1)[0] if columns else ("", 0)
