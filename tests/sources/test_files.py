@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -47,6 +48,21 @@ def test_files_of_several_compressed_parts(suffix: str, tmp_path: Path) -> None:
     assert len(labels(write(tmp_path / f"a.svm.{suffix}", parts))) == 1000
 
 
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("damage", [0, 2, 10])
+def test_a_damaged_part_is_not_passed_over(suffix: str, damage: int, tmp_path: Path) -> None:
+    first, second = COMPRESS[suffix](LINES), bytearray(COMPRESS[suffix](LINES))
+    second[damage] ^= 255
+    message = error_of(write(tmp_path / f"a.svm.{suffix}", first + second))
+    assert re.match(r", near line \d+: cannot be read: ", message)
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz"])
+def test_zeros_after_a_part_are_padding(suffix: str, tmp_path: Path) -> None:
+    part = COMPRESS[suffix](LINES) + bytes(100_000)
+    assert len(labels(write(tmp_path / f"a.svm.{suffix}", part + part))) == 2000
+
+
 @pytest.mark.parametrize(
     ("option", "kinds"),
     [
@@ -81,7 +97,7 @@ def test_truncated_files(suffix: str, tmp_path: Path) -> None:
     path = write(tmp_path / f"a.svm.{suffix}", packed[: len(packed) // 2])
     for on_error in ("raise", "skip"):
         message = error_of(path, on_error=on_error)
-        assert message.startswith(", line ")
+        assert message.startswith(", near line ")
         assert "cannot be read: " in message
 
 
@@ -150,8 +166,8 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     [
         (".svm", "", "1 1:1\n"),
         (".svm", "# nothing\n\n", "1 1:1\n"),
-        (".svm.gz", "", gzip.compress(b"1 1:1\n", mtime=0)),
         (".svm.gz", gzip.compress(b"", mtime=0), gzip.compress(b"1 1:1\n", mtime=0)),
+        *((f".svm.{kind}", "", pack(b"1 1:1\n")) for kind, pack in COMPRESS.items()),
         (".csv", "", "x,y\n1,1\n"),
         (".csv", "x,y\n", "x,y\n1,1\n"),
         (".jsonl", "\n", '{"x": 1, "y": 1}\n'),

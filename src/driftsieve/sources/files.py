@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
 import lzma
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from driftsieve.sources.base import SourceError
-from driftsieve.sources.xz import XzFile
+from driftsieve.sources.streams import bz2_file, xz_file
 
 SUFFIXES = {
     ".svm": "svmlight",
@@ -111,9 +110,9 @@ def _uncompressed(raw: Any, compression: str | None) -> Any:
     if compression == ".gz":
         return gzip.GzipFile(fileobj=raw)
     if compression == ".bz2":
-        return bz2.BZ2File(raw)
+        return bz2_file(raw)
     if compression == ".xz":
-        return XzFile(raw)
+        return xz_file(raw)
     if compression == ".zst":
         pa = pyarrow("Reading .zst files")
         return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd")

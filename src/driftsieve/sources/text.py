@@ -65,7 +65,8 @@ class Text:
         try:
             data = read(size)
         except READ_ERRORS as problem:
-            where = f"line {self._line + 1}"
+            # Decompressors fail a block at a time, and keep what comes before to themselves.
+            where = f"{'near ' if self._file.compression else ''}line {self._line + 1}"
             raise SourceError(f"cannot be read: {problem}", self._file.name, where) from problem
         return self._start(data) if self._at_start else data
 
