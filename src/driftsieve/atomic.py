@@ -42,8 +42,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())  # the bytes must be on disk before the name points at them
             temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno and error.filename is None:
+            error.filename = os.fspath(path)  # a full disk does not say what it has no room for
         raise
     _sync_directory(target.parent)
 

@@ -34,13 +34,17 @@ CASES = {
     "directory": ("a.csv", lambda path: path.mkdir(), "a.csv: is a directory"),
     "unknown suffix": ("a.data", GOOD.encode(), "a.data: its name does not tell the format"),
     "gz in csv": ("a.csv", gzip.compress(GOOD.encode()), "a.csv: is a gzip file"),
-    "csv in gz": ("a.csv.gz", GOOD.encode(), "a.csv.gz, line 1: cannot be read: Not a gzipped"),
+    "csv in gz": (
+        "a.csv.gz",
+        GOOD.encode(),
+        "a.csv.gz, near line 1: cannot be read: Not a gzipped",
+    ),
     "csv in parquet": ("a.parquet", GOOD.encode(), "a.parquet: cannot be read"),
     "csv in arrow": ("a.arrow", GOOD.encode(), "a.arrow: cannot be read"),
     "csv in jsonl": ("a.jsonl", GOOD.encode(), "a.jsonl, line 1: not valid JSON"),
     "csv in svm": ("a.svm", GOOD.encode(), "a.svm"),
     "binary": ("a.csv", bytes(range(256)), "a.csv: is a binary file"),
-    "truncated gz": ("a.csv.gz", truncated_gz, "a.csv.gz, line "),
+    "truncated gz": ("a.csv.gz", truncated_gz, "a.csv.gz, near line "),
     "too many columns": ("a.csv", b"a,b,y\n1,2,0\n1,2,3,1\n", "a.csv, line 3: 4 columns"),
     "no such label": ("a.csv", b"a,b,c\n1,2,0\n", "a.csv: no column 'y'"),
     "constant label": ("a.csv", b"a,b,y\n1,2,0\n3,4,0\n", "a.csv: the label is 0 in all 2 rows"),
@@ -289,13 +293,54 @@ def test_hints_leave_names_of_files_and_columns_alone(call, folder):
 
 
 def test_a_full_disk_is_not_the_fault_of_the_input(call, stream, folder, monkeypatch):
-    def full(_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    fsync, written = os.fsync, []
 
+    def full(handle):
+        written.append(handle)
+        if len(written) > room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return fsync(handle)
+
+    room, problem = 0, "No space left on device"
     monkeypatch.setattr(atomic.os, "fsync", full)
     code, out, err = call("screen", stream, "--target", "kind", "--out", "r.csv")
-    assert (code, out, err) == (1, "", "driftsieve: No space left on device\n")
+    assert (code, out, err) == (1, "", f"driftsieve: r.csv: {problem}\n")
     assert listing(folder) == {"stream.csv"}
+
+    arguments = ["screen", stream, "--target", "kind", "--state", "s.dsv", "--out", "r.csv"]
+    arguments += ["--checkpoint-every", 500, "--batch-size", 250]
+    assert call(*arguments) == (
+        1, "", f"driftsieve: s.dsv: {problem}; the state holds none of the 500 rows screened\n"
+    )  # fmt: skip
+    room, written = 2, []  # a file and its name
+    assert call(*arguments) == (
+        1, "", f"driftsieve: s.dsv: {problem}; the state holds 500 of the 1,000 "
+        "rows screened\n",
+    )  # fmt: skip
+    assert Checkpoint.load("s.dsv").bank.n_rows == 500
+    room, written = 4, []
+    assert call(*arguments, "--resume") == (
+        1, "", f"driftsieve: r.csv: {problem}; the 1,000 rows are in s.dsv\n"
+    )  # fmt: skip
+
+
+def test_an_error_says_that_rows_were_left_out_before(call, folder):
+    rows = [f"{i},0" for i in range(10)]
+    (folder / "a.csv").write_text("\n".join(["a,y", *rows, "1,yes", "2,yes"]))
+    skip = ["screen", "a.csv", "--target", "y", "--on-error", "skip"]
+    first = "a.csv, line 12: column 'y' holds numbers, but here 'yes'"
+    code, out, err = call(*skip)
+    assert (code, out) == (2, "")
+    assert "the label is 0 in all 10 rows" in err
+    assert err.endswith(f"; 2 rows could not be used, the first: {first}\n")
+    assert call(*skip, "--state", "s.dsv").err.endswith(f"{first}; the 10 rows are in s.dsv\n")
+
+    (folder / "b.csv").write_text("a,z\n1,0\n")
+    more = ["screen", "a.csv", "b.csv", *skip[2:], "--state", "t.dsv"]
+    assert call(*more).err == (
+        "driftsieve: b.csv: column 'y' is missing, which earlier rows have; 2 rows could not be "
+        f"used, the first: {first}; the 10 rows before are in t.dsv: --resume\n"
+    )
 
 
 def test_an_error_of_our_own_is_one_line_too(call, stream, monkeypatch):

@@ -136,6 +136,21 @@ def test_without_a_state_it_says_that_nothing_is_kept(call, stream, monkeypatch)
     assert err == "Stopped after 200 rows; nothing is kept without --state.\n"
 
 
+def test_rows_left_out_are_told_when_it_is_stopped(call, stream, monkeypatch):
+    lines = stream.read_text().splitlines()
+    stream.write_text("\n".join([*lines[:2], "bad", *lines[2:]]))
+    function = Interrupting(_resolve("driftsieve.bank.Bank.update_batch"), 2)
+    monkeypatch.setattr("driftsieve.bank.Bank.update_batch", lambda *a: function(*a))
+    skip = ["--target", "kind", "--batch-size", 100, "--on-error", "skip"]
+    code, _, err = call("screen", stream, *skip)
+    assert code == 130
+    assert err.splitlines() == [
+        "Left out 1 row that could not be used:",
+        f"  {stream}, line 3: 1 columns where there should be 5",
+        "Stopped after 199 rows; nothing is kept without --state.",
+    ]
+
+
 def test_signals_wait_for_the_end_of_what_is_whole():
     done = []
     before = signal.getsignal(signal.SIGTERM)

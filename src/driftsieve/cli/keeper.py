@@ -60,9 +60,15 @@ class Keeper:
             self.save()
 
     def save(self) -> None:
-        if self.path is not None:
+        if self.path is None:
+            return
+        try:
             self._run.checkpoint().save(self.path)
-            self._rows, self._moment = self._run.bank.n_rows, time.monotonic()
+        except OSError as error:
+            held = f"{self._rows:,}" if self._rows else "none"
+            error.add_note(f"the state holds {held} of the {self._run.bank.n_rows:,} rows screened")
+            raise
+        self._rows, self._moment = self._run.bank.n_rows, time.monotonic()
 
     @property
     def is_behind(self) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
-from driftsieve.cli.errors import CommandError
+from driftsieve.cli import show
+from driftsieve.cli.errors import CommandError, say
 from driftsieve.cli.keeper import Keeper
 from driftsieve.cli.progress import watching
 from driftsieve.cli.run import Run
@@ -24,12 +25,14 @@ def go(run: Run, keeper: Keeper, arguments: Sequence[str], results: Callable[[],
                 run.finish()
                 if run.bank.n_rows:
                     keeper.save()
-            _check(run, keeper)
-            results()
+            with _noting(run, keeper):
+                run.check()
+                results()
         except Stop as stop:
             with suppress(Stop), signals.whole():
                 if keeper.is_behind:
                     keeper.save()
+            tell_left_out(run)
             raise CommandError(keeper.how_to_go_on(arguments), stop.code) from None
 
 
@@ -42,16 +45,40 @@ def _read(run: Run, keeper: Keeper, signals: Signals) -> None:
                     keeper.after_batch()
                 watch.rows_done(run.bank.n_rows, run.leaders)
     except Exception as error:
+        _note_left_out(error, run)
         if keeper.is_behind:
             keeper.save()
             error.add_note(f"the {run.bank.n_rows:,} rows before are in {keeper.path}: --resume")
         raise
 
 
-def _check(run: Run, keeper: Keeper) -> None:
+@contextmanager
+def _noting(run: Run, keeper: Keeper) -> Iterator[None]:
+    """Errors after the last row say what became of the rows."""
     try:
-        run.check()
-    except CommandError as error:
-        if keeper.path is not None and run.bank.n_rows:
-            error.add_note(f"the {run.bank.n_rows:,} rows are in {keeper.path}")
+        yield
+    except Exception as error:
+        if run.bank.n_rows:
+            _note_left_out(error, run)
+            if keeper.path is not None:
+                error.add_note(f"the {run.bank.n_rows:,} rows are in {keeper.path}")
         raise
+
+
+def _note_left_out(error: Exception, run: Run) -> None:
+    if run.rows_skipped:
+        count = show.count(run.rows_skipped, "row")
+        error.add_note(f"{count} could not be used, the first: {run.reasons[0]}")
+
+
+def tell_left_out(run: Run) -> None:
+    """Say which rows and features a run did without."""
+    if run.rows_skipped:
+        say(f"Left out {show.count(run.rows_skipped, 'row')} that could not be used:")
+        for reason in run.reasons:
+            say(f"  {reason}")
+        if run.rows_skipped > len(run.reasons):
+            say(f"  and {run.rows_skipped - len(run.reasons):,} more")
+    if any(run.ignored.values()):
+        counts = (show.count(n, kind.removesuffix("s")) for kind, n in run.ignored.items() if n)
+        say(f"Left out beyond the limits: {', '.join(counts)}")

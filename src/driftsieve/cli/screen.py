@@ -11,7 +11,7 @@ import typer
 from driftsieve.cli import page, show
 from driftsieve.cli.errors import CommandError, say
 from driftsieve.cli.keeper import Every, Keeper, opened
-from driftsieve.cli.loop import go
+from driftsieve.cli.loop import go, tell_left_out
 from driftsieve.cli.options import Bins, Json, Score, check_apart, check_output
 from driftsieve.cli.ranking import WRITERS, Ranking
 from driftsieve.cli.run import Run, Settings
@@ -259,7 +259,7 @@ def _results(
         ranking.write(out)
     if report is not None:
         page.write(report, _report(run))
-    _tell_left_out(run)
+    tell_left_out(run)
     written = {"out": out, "report": report, "state": state}
     if as_json:
         found = show.facts(run.bank, ranking.certificate)
@@ -290,15 +290,3 @@ def _report(run: Run) -> dict[str, Any]:
         + (f" and {len(files) - 3} more" if len(files) > 3 else ""),
         parameters={"source": printable(", ".join(files)), **chosen},
     )
-
-
-def _tell_left_out(run: Run) -> None:
-    if run.rows_skipped:
-        say(f"Left out {show.count(run.rows_skipped, 'row')} that could not be used:")
-        for reason in run.reasons:
-            say(f"  {reason}")
-        if run.rows_skipped > len(run.reasons):
-            say(f"  and {run.rows_skipped - len(run.reasons):,} more")
-    if any(run.ignored.values()):
-        counts = (show.count(n, kind.removesuffix("s")) for kind, n in run.ignored.items() if n)
-        say(f"Left out beyond the limits: {', '.join(counts)}")
