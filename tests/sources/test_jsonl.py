@@ -48,7 +48,7 @@ def test_json_features_appear_over_time(tmp_path: Path) -> None:
         (b'{"y": 1, "a": {"b": 1}}', "'a' must be a number or text, got dict"),
         (b'{"y": 1, "a": "text"}', "'a' held numbers, but here 'text'"),
         (b'{"y": 1, "a": Infinity}', "Input X contains infinity: inf, column 0 ('a')."),
-        (b'{"y": 1, "a": 1' + b"0" * 400 + b"}", "int too large to convert to float"),
+        (b'{"y": 1, "a": 1' + b"0" * 400 + b"}", "'a' holds an integer that is too large"),
         (b'{"y": 1, "a": "\xff"}', "not valid UTF-8 (byte 0xff)"),
         (b'{"y": 1, "\\ud800": 2}', "not valid Unicode ('\\ud800')"),
         (b"[" * 100_000, "not valid JSON"),
@@ -61,6 +61,48 @@ def test_bad_json_rows(line: bytes, cause: str, tmp_path: Path) -> None:
     (batch,) = batches
     assert (dense(batch).tolist(), batch.y.tolist()) == ([[1], [3]], [0, 1])
     assert (batches.rows_read, batches.rows_skipped) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("role", "value", "cause"),
+    [
+        ("weight", None, "the weight 'r' must be a number, but here is 'None'"),
+        ("weight", [1], "the weight 'r' must be a number, but here is '[1]'"),
+        ("weight", "much", "the weight 'r' must be a number, but here is 'much'"),
+        ("time", None, "the time 'r' must be a number or an ISO date, but here is 'None'"),
+        ("time", "1/2/99", "the time 'r' must be a number or an ISO date, but here is '1/2/99'"),
+        ("time", 10**400, "the time 'r' must be a number or an ISO date, but here is '1000"),
+    ],
+)
+def test_weights_and_times_that_are_none(role: str, value: Any, cause: str) -> None:
+    rows = [{"a": 1, "y": 0, "r": 2}, {"a": 1, "y": 1, "r": value}]
+    with pytest.raises(SourceError) as error:
+        list(as_batches(rows, target="y", **{role: "r"}))
+    assert str(error.value).startswith(f"row 1: {cause}")
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 10])
+def test_the_first_value_of_a_key_decides_whatever_nulls_come_before(batch_size: int) -> None:
+    values: list[tuple[Any, Any]] = [(None, None), (None, None), ("u", 5), (None, None), ("v", 6)]
+    rows = [{"c": c, "x": x, "y": i % 2} for i, (c, x) in enumerate(values)]
+    batches = list(as_batches(rows, target="y", missing="ignore", batch_size=batch_size))
+    names = batches[-1].feature_names
+    assert names is not None
+    got: list[dict[str, float]] = []
+    for batch in batches:
+        assert batch.feature_names == names[: batch.n_features]
+        got += [dict(zip(names, row, strict=False)) for row in dense(batch).tolist()]
+    np.testing.assert_array_equal([row["x"] for row in got], [np.nan, np.nan, 5, np.nan, 6])
+    assert [row.get("c=u", 0) for row in got] == [0, 0, 1, 0, 0]
+    assert [row.get("c=v", 0) for row in got] == [0, 0, 0, 0, 1]
+
+
+def test_a_null_before_the_first_text_is_no_missing_number(tmp_path: Path) -> None:
+    lines = ['{"c": null, "y": 0}', '{"c": "u", "y": 1}', '{"c": 3, "y": 1}']
+    path = write(tmp_path / "a.jsonl", "\n".join(lines))
+    assert error_of(path, target="y") == ", line 3: 'c' held text, but here 3"
+    (batch,) = as_batches(path, target="y", on_error="skip")
+    assert (batch.feature_names, dense(batch).tolist()) == (("c=u",), [[0], [1]])
 
 
 def test_categorical_keys_hold_codes_of_any_type(tmp_path: Path) -> None:

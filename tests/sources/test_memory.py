@@ -331,7 +331,7 @@ def test_dicts_with_weight_and_time() -> None:
         ({"a": "text", "y": 1}, "'a' held numbers, but here 'text'"),
         ({"c": 5, "y": 1}, "'c' held text, but here 5"),
         ({"a": [1], "y": 1}, "'a' must be a number or text, got list"),
-        ({"a": 10**400, "y": 1}, "int too large to convert to float"),
+        ({"a": 10**400, "y": 1}, "'a' holds an integer that is too large"),
         ({"a": float("nan"), "y": 1}, "Input X contains NaN, column 0 ('a')"),
         ({"a": 1, "y": "one"}, "labels were numbers, got 'one'"),
         ({"a": 1, "y": [1]}, "labels must be numbers or text, got [1]"),

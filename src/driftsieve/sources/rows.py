@@ -79,7 +79,8 @@ class DictEncoder:
 
     Features are numbered in order of first appearance. Text makes an indicator named
     ``key=value``, and so does what a categorical key holds; None is a missing number, or no
-    category. A key that held numbers may not hold text later, nor the other way round.
+    category. A key that held numbers may not hold text later, nor the other way round: the first
+    value decides, and where a chunk of rows has none, its Nones are taken for missing numbers.
     """
 
     def __init__(self, options: Options) -> None:
@@ -89,6 +90,7 @@ class DictEncoder:
         self._categorical = frozenset(map(str, options.categorical))
         self._is_text: dict[str, bool] = dict.fromkeys(self._categorical, True)
         self._features = Features(options)
+        self._undecided: list[tuple[Row, str]] = []  # rows with None where no value has been yet
         self._most_keys = max(options.max_features, len(self._is_text))
         self._labels = Labels()
 
@@ -103,6 +105,10 @@ class DictEncoder:
                 raise
             except ROW_ERRORS as problem:
                 bad[offset] = str(problem)
+        for row, key in self._undecided:
+            if not self._is_text.get(key):
+                _put(row, self._features[key], math.nan)
+        self._undecided.clear()
         if not rows:
             return Rows(len(items), None, bad)
         indices = np.fromiter(chain.from_iterable(row.indices for row in rows), np.int64)
@@ -126,10 +132,9 @@ class DictEncoder:
             label = _category(label)
         weight = t = 0.0
         if self._weight is not None:
-            weight = float(_value(record, self._weight, "weight"))
+            weight = _number(record, self._weight, "weight")
         if self._time is not None:
-            reading = _value(record, self._time, "time")
-            t = second(reading) if isinstance(reading, str) else float(reading)
+            t = _number(record, self._time, "time")
         row = Row([], [], self._labels.check(label), weight, t)
         for key, value in record.items():
             if key in self._special:
@@ -152,18 +157,27 @@ class DictEncoder:
             return
         if key in self._categorical:
             value = _category(value)
+        if value is None and key not in self._is_text:
+            self._undecided.append((row, key))
+            return
         is_text = self._is_text.setdefault(key, isinstance(value, str))
         if isinstance(value, str) != is_text and value is not None:
             held = "text" if is_text else "numbers"
             raise TypeError(f"{key!r} held {held}, but here {value!r}")
         if is_text:
-            number, feature = 1.0, -1 if value is None else self._features[key, value]
-        else:
-            number = float("nan") if value is None else float(value)
-            feature = self._features[key]
-        if number and feature >= 0:
-            row.indices.append(feature)
-            row.data.append(number)
+            _put(row, -1 if value is None else self._features[key, value], 1.0)
+            return
+        try:
+            number = math.nan if value is None else float(value)
+        except OverflowError:
+            raise ValueError(f"{key!r} holds an integer that is too large for a number") from None
+        _put(row, self._features[key], number)
+
+
+def _put(row: Row, feature: int, number: float) -> None:
+    if number and feature >= 0:
+        row.indices.append(feature)
+        row.data.append(number)
 
 
 class PairEncoder:
@@ -207,3 +221,17 @@ def _value(record: Mapping[Any, Any], key: Any, what: str) -> Any:
         return record[key]
     except KeyError:
         raise ValueError(f"the {what} {key!r} is absent") from None
+
+
+def _number(record: Mapping[Any, Any], key: Any, what: str) -> float:
+    """A weight, or a time (which may be an ISO date)."""
+    value = _value(record, key, what)
+    try:
+        is_date = what == "time" and isinstance(value, str)
+        number = second(value) if is_date else float(value)
+    except ROW_ERRORS:
+        number = math.nan
+    if math.isnan(number):
+        wanted = "a number or an ISO date" if what == "time" else "a number"
+        raise ValueError(f"the {what} {key!r} must be {wanted}, but here is {str(value)[:40]!r}")
+    return number
