@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections import Counter
 
 import numpy as np
@@ -174,6 +175,31 @@ def test_nothing_is_predicted_before_two_classes_have_come():
     assert frame["rows"].tolist() == [100, 200, 300, 400, 500]
 
 
+def test_nothing_is_selected_while_only_one_class_has_weight():
+    X, y = drifting(600, half=600)
+    declared = masking().partial_fit(X[:5], [0] * 5, classes=[0, 1])
+    frame = prequential([(X[:50], [0] * 50), (X[50:], y[50:])], declared, GaussianNB(), every=50)
+    assert frame["n_selected"].tolist() == [0, 1]
+
+    weight = np.where(np.arange(600) < 200, 0.0, 1.0)
+    times = np.where(np.arange(600) < 300, 0.0, 1e7) + np.arange(600)
+    alone = np.where((np.arange(600) >= 300) & (np.arange(600) < 400), 0, y)
+    weighed = [
+        Batch.of(part, labels, sample_weight=weight[i * 100 : i * 100 + 100])
+        for i, (part, labels) in enumerate(pairs(X, y))
+    ]
+    timed = [
+        Batch.of(part, labels, t=times[i * 100 : i * 100 + 100])
+        for i, (part, labels) in enumerate(pairs(X, alone))
+    ]
+    frame = prequential(weighed, masking(), SGDClassifier(random_state=0), every=100)
+    assert frame["n_selected"].tolist() == [0, 0, 1, 1, 1, 1]
+    fading = FeatureScreener("t", k=1, output="mask", clock="time", half_life=3600.0)
+    frame = prequential(timed, fading, GaussianNB(), every=100)
+    assert frame["n_selected"].tolist() == [1, 1, 1, 0, 1, 1]  # the fourth has one class only
+    assert frame["accuracy"].isna().tolist() == [True, False, False, False, True, False]
+
+
 def masking():
     return FeatureScreener("t", k=1, output="mask")
 
@@ -242,6 +268,21 @@ def test_frames_of_any_kind(backend, kind):
     assert [len(s) for s in selected] == [0, 2, 2]
 
 
+@pytest.mark.parametrize(
+    ("backend", "error", "message"),
+    [
+        ("panda", ValueError, "Unsupported backend: 'panda'"),
+        ("pandas", ModuleNotFoundError, "needs pandas: pip install pandas"),
+    ],
+)
+def test_the_backend_is_looked_for_before_the_stream_is_read(monkeypatch, backend, error, message):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    stream = iter(pairs(*drifting(300)))
+    with pytest.raises(error, match=message):
+        prequential(stream, masking(), GaussianNB(), backend=backend)
+    assert len(list(stream)) == 3
+
+
 def test_a_certainty_that_was_wrong_has_a_finite_loss():
     class Certain(GaussianNB):
         def predict_proba(self, X):
@@ -264,6 +305,13 @@ def test_bad_arguments():
         prequential([], FeatureScreener(), GaussianNB())
     with pytest.raises(TypeError, match=r"must be a driftsieve[.]FeatureScreener or None"):
         prequential([], object(), GaussianNB())
+    with pytest.raises(TypeError, match=r"must be a .*FeatureScreener or None, got .*GaussianNB"):
+        prequential(pairs(X, y), GaussianNB(), screener)
+    with pytest.raises(TypeError, match="FeatureScreener cannot learn from a stream"):
+        prequential(pairs(X, y), None, screener)
+    for batches in ((X, y), [(X, y, y)], [X]):
+        with pytest.raises(TypeError, match=r"pairs of X and y.* pass \[\(X, y\)\]"):
+            prequential(batches, screener, GaussianNB())
     with pytest.raises(NotFittedError):
         prequential(pairs(X, y), screener, GaussianNB(), update_screener=False)
     late = y.copy()

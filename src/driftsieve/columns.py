@@ -25,9 +25,10 @@ class Columns(NamedTuple):
         """
         expected = self.n + self.n_left_out
         if not (self.is_sparse and batch.is_sparse) and batch.n != expected:
+            hint = ": only a stream that was sparse from its first row on can grow"
             raise ValueError(
-                f"X has {batch.n} features, but this bank is expecting "
-                f"{expected} features as input."
+                f"X has {batch.n} features, but {expected} features were expected, as in the rows "
+                f"before{hint if batch.is_sparse else ''}."
             )
         shared = min(len(self.names or ()), len(batch.names or ()))
         known, names = (self.names or ())[:shared], (batch.names or ())[:shared]

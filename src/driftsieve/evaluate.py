@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from driftsieve.batch import Batch, Missing
 from driftsieve.frames import Backend, frame_of
 from driftsieve.labels import labels_of
+from driftsieve.scores.blocks import unfaded
 from driftsieve.snapshot import Floats
 from driftsieve.stability import jaccard, nogueira
 
@@ -34,9 +36,10 @@ def prequential(
 
     A batch is predicted by what was selected and learned before it came. Then the screener learns
     it, and the learner learns it with the features selected now. So the first batch is not
-    predicted. Before the screener has rows of two classes, nothing is selected or predicted: a
-    learner of river learns with all features, and one of scikit-learn, which must always have the
-    same ones, waits; it begins when its classes are known.
+    predicted. While the screener has rows of fewer than two classes, or all others have faded away,
+    nothing is selected or predicted: a learner of river learns with all features, and one of
+    scikit-learn, which must always have the same ones, waits; it begins when its classes are known.
+    A batch with other columns than those that the screener has learned is an error.
 
     Parameters
     ----------
@@ -83,7 +86,7 @@ def prequential(
     """
     if every < 1:
         raise ValueError(f"every must be at least 1, got {every!r}.")
-    if screener is not None and not hasattr(screener, "partial_fit"):
+    if not (screener is None or _is_screener(screener)):
         raise TypeError(
             f"screener must be a driftsieve.FeatureScreener or None, got {type(screener)!r}: with "
             "a river learner too, for rows come in batches."
@@ -92,16 +95,18 @@ def prequential(
     if isinstance(model, _Sklearn) and update_screener:
         _check_mask(screener)
     log, choice = _Log(), None
-    for X, batch in _batches(batches, screener):
+    frame_of(log.columns, backend, "prequential")  # complains now, not after the stream
+    for batch in _batches(batches, screener):
         if choice is not None:
-            log.tested(*model.test(choice, X, batch), batch.sample_weight)
+            log.tested(*model.test(choice, batch), batch.sample_weight)
         if screener is not None and update_screener:
-            screener.partial_fit(X, batch.y, sample_weight=batch.sample_weight, t=batch.t)
+            screener.update_batch(batch)
         model.meet(batch)
-        selects = screener is None or len(screener.classes_) > 1
+        selects = screener is None or _has_two_classes(screener)
+        choice = None
         if selects or model.takes_any_features:
             latest = _Choice.of(screener if selects else None, batch)
-            if model.train(latest, X, batch) and selects:
+            if model.train(latest, batch) and selects:
                 choice = latest
         log.rows += batch.n_rows
         if log.rows - log.recorded >= every:
@@ -111,15 +116,29 @@ def prequential(
     return frame_of(log.columns, backend, "prequential")
 
 
-def _batches(batches: Iterable[Any], screener: Any) -> Iterator[tuple[Any, Batch]]:
-    """Each batch, and its rows as they were given: a frame keeps its names for the screener."""
+def _batches(batches: Iterable[Any], screener: Any) -> Iterator[Batch]:
     missing: Missing = getattr(screener, "missing", "error")
     for batch in batches:
         if isinstance(batch, Batch):
-            yield batch.X, batch
+            yield batch
+        elif isinstance(batch, tuple | list) and len(batch) == 2:
+            yield Batch.of(*batch, missing=missing)
         else:
-            X, y = batch
-            yield X, Batch.of(X, y, missing=missing)
+            raise TypeError(
+                "batches must give Batch objects or pairs of X and y, and gave an object of type "
+                f"{type(batch).__name__}: for a single batch, pass [(X, y)]."
+            )
+
+
+def _is_screener(candidate: Any) -> bool:
+    return hasattr(candidate, "update_batch") and hasattr(candidate, "get_support")
+
+
+def _has_two_classes(screener: Any) -> bool:
+    """Whether rows of two classes have weight now, without which nothing can be scored."""
+    check_is_fitted(screener)
+    snap = screener.bank_.freeze(features=slice(0))
+    return int(np.count_nonzero(unfaded(snap.class_weight, snap))) > 1
 
 
 def _check_mask(screener: Any) -> None:
@@ -150,11 +169,13 @@ class _Choice(NamedTuple):
         width = batch.n_features if screener is None else screener.n_features_in_
         return cls(screener, support, chosen, width)
 
-    def transform(self, X: Any, batch: Batch) -> Any:
-        return batch.X if self.screener is None else self.screener.transform(X)
+    def transform(self, batch: Batch) -> Any:
+        return batch.X if self.screener is None else self.screener.transform(batch)
 
     def rows(self, batch: Batch) -> Iterator[dict[str, float]]:
         """The selected features as dictionaries; of a sparse row, those that are not zero."""
+        if self.screener is not None:
+            self.screener._check_batch(batch)
         if isinstance(batch.X, np.ndarray):
             for row in batch.X[:, self.support].tolist():
                 yield dict(zip(self.names, row, strict=True))
@@ -172,7 +193,7 @@ class _Sklearn:
     takes_any_features = False
 
     def __init__(self, learner: Any, classes: ArrayLike | None) -> None:
-        if not hasattr(learner, "partial_fit"):
+        if not (hasattr(learner, "partial_fit") and hasattr(learner, "predict")):
             raise TypeError(
                 f"{type(learner).__name__} cannot learn from a stream: give a scikit-learn "
                 "classifier with partial_fit, or a river classifier."
@@ -184,9 +205,9 @@ class _Sklearn:
         self.seen: set[Any] = set()  # labels, while the classes are not known
         self.weighted = "sample_weight" in inspect.signature(learner.partial_fit).parameters
 
-    def test(self, choice: _Choice, X: Any, batch: Batch) -> tuple[NDArray[np.bool_], Floats]:
+    def test(self, choice: _Choice, batch: Batch) -> tuple[NDArray[np.bool_], Floats]:
         """Whether each row was predicted right, and the probability its label was given."""
-        X = choice.transform(X, batch)
+        X = choice.transform(batch)
         right = np.asarray(self.learner.predict(X) == batch.y)
         if not hasattr(self.learner, "predict_proba"):
             return right, np.full(batch.n_rows, math.nan)
@@ -200,7 +221,7 @@ class _Sklearn:
         if self.classes is None:
             self.seen.update(batch.y.tolist())
 
-    def train(self, choice: _Choice, X: Any, batch: Batch) -> bool:
+    def train(self, choice: _Choice, batch: Batch) -> bool:
         """False if the classes are not known yet, and so nothing was learned."""
         if self.classes is None:
             if len(self.seen) < 2:
@@ -214,7 +235,7 @@ class _Sklearn:
             )
         weight = batch.sample_weight
         more = {} if weight is None or not self.weighted else {"sample_weight": weight}
-        self.learner.partial_fit(choice.transform(X, batch), batch.y, classes=self.classes, **more)
+        self.learner.partial_fit(choice.transform(batch), batch.y, classes=self.classes, **more)
         return True
 
 
@@ -227,7 +248,7 @@ class _River:
         self.learner = learner
         self.weighted = "w" in inspect.signature(learner.learn_one).parameters
 
-    def test(self, choice: _Choice, _: Any, batch: Batch) -> tuple[NDArray[np.bool_], Floats]:
+    def test(self, choice: _Choice, batch: Batch) -> tuple[NDArray[np.bool_], Floats]:
         """Whether each row was predicted right, and the probability its label was given."""
         right = np.zeros(batch.n_rows, dtype=np.bool_)
         given = np.full(batch.n_rows, math.nan)
@@ -242,7 +263,7 @@ class _River:
     def meet(self, batch: Batch) -> None:
         """It learns labels as they come."""
 
-    def train(self, choice: _Choice, _: Any, batch: Batch) -> bool:
+    def train(self, choice: _Choice, batch: Batch) -> bool:
         weights = [1.0] * batch.n_rows if batch.sample_weight is None else batch.sample_weight
         for x, y, w in zip(choice.rows(batch), batch.y.tolist(), weights, strict=True):
             if self.weighted:

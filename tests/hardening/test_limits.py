@@ -67,7 +67,7 @@ def test_columns_beyond_the_limit_are_left_out_and_counted(convert):
     assert bank.n_features == 5
     assert bank.ignored == {"rows": 0, "features": 3}
     np.testing.assert_array_equal(bank.freeze().mean, whole.freeze().mean)
-    with pytest.raises(ValueError, match="4 features, but this bank is expecting 8"):
+    with pytest.raises(ValueError, match="4 features, but 8 features were expected"):
         ds.Bank(max_features=5, on_limit="ignore_new").update(X, y).update(X[:, :4], y)
 
 

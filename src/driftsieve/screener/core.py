@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from driftsieve import select
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing
+from driftsieve.columns import Columns
 from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, OnLimit
 from driftsieve.scores import SCORES, ScoreFunction, rank
 from driftsieve.screener.checks import (
@@ -39,12 +40,13 @@ from driftsieve.snapshot import Floats
 class FeatureScreener(SelectorMixin, BaseEstimator):
     """Select the features that tell the classes apart now, from a stream seen once.
 
-    ``fit`` learns from one set of rows, ``partial_fit`` from one batch after another without end.
-    Neither scores anything: the first read of ``scores_``, ``pvalues_``, ``ranking_``,
-    ``get_support`` or ``transform`` after an update does, and it is kept until the next update.
-    ``score``, ``rule``, ``k``, ``n_bins`` and ``output`` may be changed by ``set_params`` at any
-    time, as long as the score needs no other state (T and Fisher need moments, the others
-    quantiles); the parameters of the bank only before the first row.
+    ``fit`` learns from one set of rows, ``partial_fit`` from one batch after another without end;
+    ``update_batch`` is that for those of ``as_batches``. None of them scores anything: the first
+    read of ``scores_``, ``pvalues_``, ``ranking_``, ``get_support`` or ``transform`` after an
+    update does, and it is kept until the next update. ``score``, ``rule``, ``k``, ``n_bins`` and
+    ``output`` may be changed by ``set_params`` at any time, as long as the score needs no other
+    state (T and Fisher need moments, the others quantiles); the parameters of the bank only before
+    the first row.
 
     Parameters
     ----------
@@ -190,7 +192,6 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
         *,
         fresh: bool,
     ) -> Self:
-        self._check_parameters()
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, "
@@ -198,22 +199,45 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
             )
         if np.asarray(y).ndim == 2 and not np.ma.isMaskedArray(y):  # the bank refuses that
             y = column_or_1d(y, warn=True)
-        if declared is not None:
-            check_declared(y, declared)
-        bank = self._empty_bank()
         X = matrix_of(X, self)
-        if fresh and not self._may_grow(X):
-            check_width(X.shape[1], bank)
+        bank = self._bank_for(X, y, declared, fresh)
         if not fresh:
-            check_same_settings(self.bank_, bank)
-            check_kept(self.bank_, self.score)
-            bank = self.bank_
             self._check_columns(X)
             if bank.feature_names is None and is_frame(X):  # scikit-learn has warned
                 X = Batch.of(X, y, missing=self.missing).X
-            self._readings = {}  # now: an interrupt may come when the rows are in
         bank.update(X, y, sample_weight=sample_weight, t=t)
         return self._hold(bank, declared)
+
+    def update_batch(self, batch: Batch) -> Self:
+        """Learn from a batch, such as ``as_batches`` gives: its names, weights and times too.
+
+        Bad input raises an error and leaves the screener as it was.
+        """
+        if not isinstance(batch, Batch):
+            raise TypeError(
+                f"update_batch takes a Batch, got {type(batch).__name__}: call partial_fit(X, y)."
+            )
+        fresh = not self.__sklearn_is_fitted__()
+        declared = None if fresh else self._declared
+        bank = self._bank_for(batch.X, batch.y, declared, fresh)
+        if not fresh:
+            self._check_batch(batch)
+        return self._hold(bank.update_batch(batch), declared)
+
+    def _bank_for(self, X: Any, y: Any, declared: NDArray[Any] | None, fresh: bool) -> Bank:
+        """The one that is to take in these rows; their columns are looked at by others."""
+        self._check_parameters()
+        if declared is not None:
+            check_declared(y, declared)
+        bank = self._empty_bank()
+        if fresh:
+            if not self._may_grow(X):
+                check_width(X.shape[1], bank)
+            return bank
+        check_same_settings(self.bank_, bank)
+        check_kept(self.bank_, self.score)
+        self._readings = {}  # now: an interrupt may come when the rows are in
+        return self.bank_
 
     def _hold(self, bank: Bank, declared: NDArray[Any] | None) -> Self:
         # in one statement: no interrupt comes between
@@ -247,6 +271,15 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
                 "sparse rows only, so pass X as a scipy sparse matrix."
             )
         validate_data(self, X, skip_check_array=True, reset=False)
+
+    def _check_batch(self, batch: Batch) -> None:
+        if not self._may_grow(batch.X) and batch.n_features != self.n_features_in_:
+            raise ValueError(
+                f"X has {batch.n_features} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        is_sparse = bool(sparse.issparse(batch.X))
+        self.bank_._columns.check(Columns(batch.feature_names, batch.n_features, is_sparse))
 
     def merge(self, other: FeatureScreener, start: float | None = None) -> Self:
         """Take in the rows that another screener of the same settings has seen.
@@ -347,8 +380,15 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
     # --- transforming ---------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """X with the selected columns only, or with zeros in the others (``output="mask"``)."""
+        """X with the selected columns only, or with zeros in the others (``output="mask"``).
+
+        X may be a ``Batch``, too.
+        """
         support = self.get_support()
+        if isinstance(X, Batch):
+            self._check_batch(X)
+            X = self._with_known_columns(X.looked_at(self.missing).X)
+            return X[:, support] if self.output == "select" else masked(X, support)
         X = self._with_known_columns(X)
         if self.output == "select":
             return super().transform(X)

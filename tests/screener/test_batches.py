@@ -1,0 +1,89 @@
+"""Batches, such as as_batches gives, with all they carry."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from screener_rows import FRAMES, NAMES
+
+from driftsieve import Batch, FeatureScreener, as_batches
+
+
+def test_a_batch_is_learned_with_its_names_weights_and_times(rows):
+    X, y = rows
+    weight, t = np.linspace(0, 2, 600), np.arange(600.0)
+    settings = {"k": 2, "clock": "time", "half_life": 90.0}
+    expected = FeatureScreener(**settings).fit(FRAMES["pandas"](X), y, sample_weight=weight, t=t)
+    frame = FRAMES["pandas"](X).assign(y=y, w=weight, t=t)
+    screener = FeatureScreener(**settings)
+    for batch in as_batches(frame, target="y", weight="w", time="t", batch_size=250):
+        assert screener.update_batch(batch) is screener
+    assert screener.bank_.to_bytes() == expected.bank_.to_bytes()
+    assert list(screener.get_feature_names_out()) == ["b", "e"]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("output", ["select", "mask"])
+def test_a_batch_is_transformed_as_its_rows(rows, kind, output):
+    X, y = rows
+    X = kind(np.where(np.abs(X) < 0.5, 0, X))
+    screener = FeatureScreener(k=2, output=output)
+    screener.update_batch(Batch.of(X, y, feature_names=NAMES))
+    batch = Batch.of(X[:9], y[:9], feature_names=NAMES)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        expected = screener.transform(X[:9])
+    found = screener.transform(batch)
+    if output == "mask":
+        assert found.shape == (9, 6)
+    assert sparse.issparse(found) == sparse.issparse(X)
+    assert abs(found - expected).max() == 0
+    if not sparse.issparse(X):
+        frame = screener.set_output(transform="pandas").transform(batch)
+        assert isinstance(frame, pd.DataFrame)
+        assert list(frame) == (["b", "e"] if output == "select" else NAMES)
+
+
+def test_a_batch_that_does_not_fit_changes_nothing(rows):
+    X, y = rows
+    screener = FeatureScreener(k=2).partial_fit(FRAMES["pandas"](X), y, classes=["ham", "spam"])
+    stored = screener.to_bytes()
+    gap = X.copy()
+    gap[3, 3] = np.nan
+    for batch, message in (
+        (Batch.of(X, y, feature_names=NAMES[::-1]), "column 0 was 'a' and is 'f'"),
+        (Batch.of(X[:, :5], y), "X has 5 features, but FeatureScreener is expecting 6"),
+        (Batch.of(sparse.csr_array(X[:, :5]), y), "X has 5 features, but FeatureScreener is"),
+        (Batch.of(gap, y, missing="ignore"), r"contains NaN at row 3, column 3"),
+    ):
+        for use in (screener.update_batch, screener.transform):
+            with pytest.raises(ValueError, match=message):
+                use(batch)
+    for batch, message in (
+        (Batch.of(X, np.where(y == "ham", "eggs", y)), r"the labels \['eggs'\]"),
+        (Batch.of(X, y, t=range(600)), 't is used with clock="time" only'),
+    ):
+        with pytest.raises(ValueError, match=message):
+            screener.update_batch(batch)
+    with pytest.raises(TypeError, match=r"takes a Batch, got tuple: call partial_fit\(X, y\)"):
+        screener.update_batch((X, y))
+    assert screener.to_bytes() == stored
+
+
+def test_the_first_batch_is_checked_too(rows):
+    X, y = rows
+    with pytest.raises(ValueError, match="max_features"):
+        FeatureScreener(max_features=5).update_batch(Batch.of(X, y))
+    with pytest.raises(ValueError, match="n_bins must be"):
+        FeatureScreener(n_bins=1).update_batch(Batch.of(X, y))
+
+
+def test_dense_rows_cannot_grow(rows):
+    X, y = rows
+    growing = FeatureScreener(k=2, new_features="grow").fit(X[:, :4], y)
+    for learn in (growing.partial_fit, lambda X, y: growing.update_batch(Batch.of(X, y))):
+        with pytest.raises(
+            ValueError, match=r"X has 6 features, but 4 .* sparse from its first row on can grow"
+        ):
+            learn(sparse.csr_array(X), y)
