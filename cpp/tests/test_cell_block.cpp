@@ -104,6 +104,33 @@ TEST_CASE("few distinct values stay exact") {
         }
 }
 
+TEST_CASE("a mini-bin at the end of a cell and the cell become one, whatever the budget says") {
+    Source source(8);
+    for (const double budget : {0.0, 1.0, 1000.0}) {
+        const auto rows = source.rows(2000, 2, Kind::bell, Weights::real);
+        const Block block(rows, 2, false);
+        Counted<double> counted(2);
+        counted.map.fit(block.sample(), 6 * kFew);
+        // of each cell one, at its end, heavier than what the cell may be joined with
+        const std::size_t n = counted.map.size();
+        counted.ours.reset(n, 2);
+        std::size_t coarse = 0;
+        for (std::size_t m = 1; m <= n; ++m) {
+            counted.ours.values[m - 1] = counted.map.upper(m, coarse);
+            counted.ours.hidden[m - 1] = 0.0;
+            std::fill_n(counted.ours.of(m - 1), 2, 600.0);
+        }
+        counted.add(block, rows, budget);
+        CHECK(counted.blocks == 1);
+        CHECK(std::is_sorted(counted.ours.values.begin(), counted.ours.values.end()));
+        CHECK(std::adjacent_find(counted.ours.values.begin(), counted.ours.values.end()) ==
+              counted.ours.values.end());
+        double weight = -1200.0 * static_cast<double>(n);
+        for (std::size_t i = 0; i < counted.ours.size(); ++i) weight += counted.ours.total(i);
+        CHECK(weight == doctest::Approx(block.total));
+    }
+}
+
 TEST_CASE("the tail of a class of little weight is not lost") {
     // what is added to a large sum may leave it as it is; a class must keep its total all the same
     Source source(7);

@@ -62,7 +62,7 @@ void check_stream(Kind kind, Weights weights, std::size_t n_classes) {
         if (spent) stream.fold({}, true);
         stream.fold(run, !spent);
         stream.feature.state.summary.load(n_classes, summary);
-        const double budget = kConfig.epsilon * stream.feature.state.weight(stream.totals);
+        const double budget = kConfig.epsilon * stream.feature.state.weight(stream.totals, 0.0);
         CHECK(stream.truth.fault(summary, budget, 1e-12) == "");
         CHECK(stream.feature.pending.empty());
         double weight = 0.0;

@@ -97,21 +97,22 @@ class BinCutter {
     // A summary is sorted already: one walk finds the edges and fills the bins.
     static double cut(const Summary& summary, const CutTarget& out) {
         const std::size_t n_classes = summary.n_classes;
-        double total = 0.0;
-        for (const double weight : summary.weights) total += weight;
+        RunningSum all;
+        for (const double weight : summary.weights) all.add(weight);
+        const double total = all.value();
         if (total == 0.0) return 0.0;
         std::size_t edge = 0;
         double goal = edge_goal(edge, total, out.n_bins);
-        double reached = 0.0;
+        RunningSum reached;
         for (std::size_t i = 0; i < summary.size(); ++i) {
             double* into = out.bins + edge * n_classes;
             for (std::size_t c = 0; c < n_classes; ++c) {
                 into[out.class_place[c]] += summary.of(i)[c];
-                reached += summary.of(i)[c];
+                reached.add(summary.of(i)[c]);
             }
             // the last one reaches everything, whatever rounding says
             const bool last = i + 1 == summary.size();
-            for (; edge + 1 < out.n_bins && (last || reached >= goal);
+            for (; edge + 1 < out.n_bins && (last || reached.value() >= goal);
                  goal = edge_goal(edge, total, out.n_bins))
                 out.edges[edge++] = summary.values[i];
         }

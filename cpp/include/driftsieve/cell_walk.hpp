@@ -94,6 +94,7 @@ class CellWalk {
     Room<Cut> cuts_;
     std::vector<std::uint32_t> cut_of_cell_;
     Room<std::uint32_t> from_cells_;  // mini-bins that stand at the end of a cell
+    bool has_equal_ = false;          // whether one of them stands where the next one does
 
     std::size_t n_cells() const { return counts_.map->size() + 2; }
 
@@ -244,6 +245,22 @@ class CellWalk {
             add_class_cells(cuts, out);
         else
             add_values(cuts, column, out);
+        if (has_equal_) join_equal(out);
+    }
+
+    // A cell that stands apart from a mini-bin at its end: by the proof they fit into one, by
+    // rounding they may not.
+    static void join_equal(SummaryOf<Weight>& out) {
+        std::size_t size = 0;
+        for (std::size_t k = 0; k < out.size(); ++k) {
+            const bool joins = size > 0 && out.values[k] == out.values[size - 1];
+            const std::size_t to = joins ? size - 1 : size++;
+            out.values[to] = out.values[k];
+            out.hidden[to] = joins ? std::max(out.hidden[to], out.hidden[k]) : out.hidden[k];
+            for (std::size_t c = 0; c < out.n_classes; ++c)
+                out.of(to)[c] = out.of(k)[c] + (joins ? out.of(to)[c] : Weight{0});
+        }
+        out.resize(size);
     }
 
     template <std::size_t kClasses>
@@ -265,9 +282,12 @@ class CellWalk {
                 for (std::size_t c = 0; c < n_classes; ++c) into[c] += from[c];
         }
         std::size_t coarse = 0;
-        for (std::size_t i = 0; i < n_from_cells; ++i)
-            out.values[from_cells_[i]] =
-                counts_.map->upper(cuts[from_cells_[i]].cell_end - 1, coarse);
+        has_equal_ = false;
+        for (std::size_t i = 0; i < n_from_cells; ++i) {
+            const std::size_t k = from_cells_[i];
+            out.values[k] = counts_.map->upper(cuts[k].cell_end - 1, coarse);
+            has_equal_ = has_equal_ || (k + 1 < out.size() && out.values[k] == out.values[k + 1]);
+        }
     }
 
     // From cells that count each class apart.

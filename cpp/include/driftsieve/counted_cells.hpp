@@ -70,6 +70,13 @@ class CountedCells {
                                wide_.begin() + static_cast<std::ptrdiff_t>(first + end), 0.0);
     }
 
+    // What is in all cells.
+    double held() const {
+        double all = 0.0;
+        for (std::size_t c = 0; c < n_classes_; ++c) all += sum(c, 0, map_.size() + 2);
+        return all;
+    }
+
     // As mini-bins.
     void load(std::size_t n_classes, Summary& out) const {
         if (wide_.empty())

@@ -145,9 +145,10 @@ class DenseIntake {
         for (std::uint32_t c = 0; c < column.n_classes(); ++c)
             if (config_.moments && column.begin[c] != column.begin[c + 1])
                 feature.of(c).moments.merge(strip.moments(c, j));
+        const double weight = arrival.rows.total_weight();
         if (config_.quantiles)
-            feature.absorb(column, strip.map(j), strip.finest(j), arrival.rows.total_weight(),
-                           feature.weight(arrival.totals), config_, scratch);
+            feature.absorb(column, strip.map(j), strip.finest(j), weight,
+                           feature.weight(arrival.totals, weight), config_, scratch);
     }
 
     // A column of which some values may be missing.
@@ -158,12 +159,10 @@ class DenseIntake {
         for (std::size_t i = 0; i < whole.size(); ++i) scratch.values[i] = whole.value(i);
         const PresentValues present(scratch.values.data(), block, config_.ignore_missing);
         const BlockColumn& column = present.column();
-        double missing = 0.0;
         for (std::uint32_t c = 0; c < column.n_classes(); ++c) {
             if (block.begin[c] == block.begin[c + 1]) continue;
             ClassState& state = feature.of(c);
             state.missing += present.missing(c);
-            missing += present.missing(c);
             if (config_.moments) state.moments.merge(present.moments(c));
         }
         if (!config_.quantiles || column.size() == 0) return;
@@ -174,8 +173,10 @@ class DenseIntake {
             scratch.values.resize(column.size());
             scratch.find(scratch.map);
         }
-        feature.absorb(column, scratch.map, scratch.finest.data(), block.total_weight() - missing,
-                       feature.weight(arrival.totals), config_, scratch);
+        double weight = 0.0;
+        for (std::size_t i = 0; i < column.size(); ++i) weight += column.weight(i);
+        feature.absorb(column, scratch.map, scratch.finest.data(), weight,
+                       feature.weight(arrival.totals, weight), config_, scratch);
     }
 };
 

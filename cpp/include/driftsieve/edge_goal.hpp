@@ -20,4 +20,23 @@ inline std::size_t edge_rank(std::size_t edge, std::size_t n, std::size_t n_bins
     return static_cast<std::size_t>(std::ceil(edge_goal(edge, static_cast<double>(n), n_bins)));
 }
 
+// Added up in stretches, so that the sum of a million weights is right well within the tolerance.
+class RunningSum {
+  public:
+    void add(double weight) {
+        stretch_ += weight;
+        if (++count_ % kStretch != 0) return;
+        before_ += stretch_;
+        stretch_ = 0.0;
+    }
+    double value() const { return before_ + stretch_; }
+
+  private:
+    static constexpr std::size_t kStretch = 256;
+
+    double before_ = 0.0;
+    double stretch_ = 0.0;
+    std::size_t count_ = 0;
+};
+
 }  // namespace driftsieve

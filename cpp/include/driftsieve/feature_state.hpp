@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -123,12 +124,23 @@ struct FeatureState {
         summary.store(scratch);
     }
 
-    // What the rows weigh that count for this feature, of those in `totals`.
-    double weight(std::span<const ClassTotal> totals) const {
-        double sum = 0.0;
-        for (std::size_t c = 0; c < totals.size(); ++c)
-            sum += totals[c].weight - (c < classes.size() ? classes[c].missing : 0.0);
-        return sum;
+    // What the rows weigh that are in the summary and the cells: all that count for this feature,
+    // but for the zeros of a sparse one.
+    double held() const { return summary.weight() + (counting.empty() ? 0.0 : counting[0].held()); }
+
+    // What the rows weigh that count for this feature, of those in `totals`; `arriving` are not in
+    // yet.
+    double weight(std::span<const ClassTotal> totals, double arriving) const {
+        double all = 0.0;
+        double missing = 0.0;
+        for (std::size_t c = 0; c < totals.size(); ++c) {
+            all += totals[c].weight;
+            missing += c < classes.size() ? classes[c].missing : 0.0;
+        }
+        if (missing == 0.0) return all;
+        // where nearly all is missing the difference would be what rounding has left
+        const double known = held() + arriving;
+        return all - missing <= known + kRounding * all ? known : all - missing;
     }
 
     // The whole as one summary.
@@ -161,7 +173,8 @@ struct FeatureState {
                 double block_weight, double weight, const Config& config, Scratch& scratch,
                 Counting later = Counting::goes_on) {
         // whole weights stay narrow as long as no sum of them can overflow
-        if (column.weights == nullptr && summary.is_narrow() && weight >= 0.0 && weight < 0x1p31) {
+        if (column.weights == nullptr && summary.is_narrow() && counted_weights().empty() &&
+            weight >= 0.0 && weight < 0x1p31) {
             absorb_rows<std::uint32_t>(column, map, finest, block_weight, weight, config, later,
                                        scratch.narrow, scratch);
             return;
@@ -193,7 +206,8 @@ struct FeatureState {
         for (std::size_t i = 0; i < theirs.size(); ++i)
             for (std::size_t c = 0; c < scratch.ours.n_classes; ++c)
                 theirs.of(i)[class_map[c]] += scratch.ours.of(i)[c];
-        absorb(theirs, weight(totals), config, scratch);
+        const double arriving = std::accumulate(theirs.weights.begin(), theirs.weights.end(), 0.0);
+        absorb(theirs, weight(totals, arriving), config, scratch);
     }
 
     void check(std::size_t n_classes) const {
@@ -213,6 +227,8 @@ struct FeatureState {
     }
 
   private:
+    static constexpr double kRounding = 1e-9;  // of sums of many rows
+
     template <class Weight>
     static void prune(SummaryOf<Weight>& merged, double weight, const Config& config) {
         if (merged.size() > config.exact_values())
@@ -241,7 +257,7 @@ struct FeatureState {
                     cells.fill_up(column, map, finest, earlier, config.epsilon * counted_weight);
         }
         if (!counting.empty() && !counted) {  // the rows have moved away from these cells
-            fold<Weight>(weight - block_weight, config, scratch);
+            fold<Weight>(config, scratch);
             used = &all.fit(column, config.cells());
             finest = all.finest.data();
         }
@@ -273,8 +289,7 @@ struct FeatureState {
         }
         if (goes_on) {
             summary.store(scratch.ours);
-            if (scratch.ours.size() > 2 * few || is_full(cells))
-                fold<Weight>(weight, config, scratch);
+            if (scratch.ours.size() > 2 * few || is_full(cells)) fold<Weight>(config, scratch);
             return;
         }
         if (counted && cells.has_cells()) {
@@ -293,10 +308,11 @@ struct FeatureState {
         return std::is_integral_v<Weight> && cells.largest() > cells.kMostInCell / 2;
     }
 
-    // What was counted becomes part of the summary; `weight` is what all rows so far weigh.
+    // What was counted becomes part of the summary.
     template <class Weight>
-    void fold(double weight, const Config& config, ScratchOf<Weight>& scratch) {
+    void fold(const Config& config, ScratchOf<Weight>& scratch) {
         using Cell = typename CellBlock<Weight>::Cell;
+        const double weight = held();  // only dense features count
         CountedCells& counted = counting[0];
         const Room<Cell>& earlier = counted.template room<Cell>();
         if (earlier.empty()) {  // weights of another kind: rare, and done the plain way

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "driftsieve/summary.hpp"
@@ -51,6 +52,15 @@ class PackedSummary {
             pack(summary, wide_);
             narrow_ = Room<std::uint32_t>();
         }
+    }
+
+    // Of all mini-bins and classes.
+    double weight() const {
+        const auto sum = [&](const auto& numbers) {
+            return std::accumulate(numbers.begin() + static_cast<std::ptrdiff_t>(size()),
+                                   numbers.end(), 0.0);
+        };
+        return empty() ? 0.0 : is_narrow() ? sum(narrow_) : sum(wide_);
     }
 
     template <class Archive>

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -65,10 +66,15 @@ struct SparseFeature {
             fit_cells(run, column, config, scratch);
         else
             scratch.map = CellMap();  // no cells: the values are sorted
-        double run_weight = 0.0;
-        for (const LoggedValue& item : run) run_weight += item.weight;
-        state.absorb(column, scratch.map, scratch.finest.data(), run_weight, state.weight(totals),
-                     config, scratch, Counting::ends);
+        const auto sum = [](std::span<const LoggedValue> items) {
+            return std::accumulate(
+                items.begin(), items.end(), 0.0,
+                [](double weight, const LoggedValue& item) { return weight + item.weight; });
+        };
+        const double run_weight = sum(run);
+        const double weight = state.weight(totals, sum(pending) + run_weight);
+        state.absorb(column, scratch.map, scratch.finest.data(), run_weight, weight, config,
+                     scratch, Counting::ends);
         // give the room back: most features are rarely seen
         pending = std::vector<LoggedValue>();
     }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -148,9 +150,16 @@ class SparseReader {
     double zero_weight(std::size_t cls, std::uint64_t rows, double seen) const {
         // Without this count a class in which the feature is never 0 would keep the rounding error
         // of the subtraction below as a zero weight.
-        if (now_.totals[cls].rows <= rows) return 0.0;
-        return std::max(0.0, now_.totals[cls].weight - column_.missing[cls] - seen);
+        const ClassTotal& total = now_.totals[cls];
+        if (total.rows <= rows) return 0.0;
+        const double zeros = total.weight - column_.missing[cls] - seen;
+        // Nor is there more to know where rows of 0 weigh next to nothing, or have faded. Whole
+        // weights are added without rounding.
+        const double rounding =
+            kLastDigit * (16.0 + 4.0 * std::sqrt(static_cast<double>(total.rows))) * total.weight;
+        return zeros == std::floor(zeros) || zeros > rounding ? std::max(0.0, zeros) : 0.0;
     }
+    static constexpr double kLastDigit = std::numeric_limits<double>::epsilon();
 
     void add_value(std::uint32_t cls, double value, double weight) {
         if (weight == 0.0) return;

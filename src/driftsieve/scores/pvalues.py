@@ -10,6 +10,8 @@ from driftsieve.scores.blocks import n_eff, per_feature, ratio, unfaded
 from driftsieve.scores.moments import fisher_score, gap, one_against_rest
 from driftsieve.snapshot import Floats, Snapshot
 
+_ROUNDING = 1e-9  # of effective rows
+
 
 @per_feature("moments")
 def t_pvalues(snap: Snapshot) -> Floats:
@@ -29,7 +31,7 @@ def t_pvalues(snap: Snapshot) -> Floats:
         share = ratio(error_a, error_a + error_b)
         freedom = 1 / (share**2 / free_a + (1 - share) ** 2 / free_b)
         p = np.where(np.isinf(t), 0.0, 2 * stdtr(freedom, -t))
-        testable = (free_a > 0) & (free_b > 0) & (t > 0)
+        testable = (free_a > _ROUNDING) & (free_b > _ROUNDING) & (t > 0)
         np.minimum(best, np.where(testable, p, 1.0), out=best)
     n_classes = (unfaded(snap.weight, snap) > 0).sum(axis=0)
     return np.minimum(1.0, best * np.where(n_classes > 2, n_classes, 1))
@@ -45,7 +47,7 @@ def fisher_pvalues(snap: Snapshot) -> Floats:
     score = fisher_score(snap)
     p = fdtrc(n_classes - 1, free, score * free / (n_classes - 1))
     p = np.where(np.isinf(score), 0.0, p)
-    return np.where((n_classes > 1) & (free > 0), p, 1.0)
+    return np.where((n_classes > 1) & (free > _ROUNDING), p, 1.0)
 
 
 @per_feature("quantiles")
