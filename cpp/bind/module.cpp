@@ -11,6 +11,9 @@ void register_validate(nanobind::module_&);
 }  // namespace driftsieve::bind
 
 NB_MODULE(_core, m) {
+    // Who still holds objects when the interpreter ends (a notebook, a pool of threads) has leaked
+    // nothing: it would be told so on the way out.
+    nanobind::set_leak_warnings(false);
     m.attr("version") = driftsieve::version;
     driftsieve::bind::register_validate(m);
     driftsieve::bind::register_bank(m);

@@ -47,6 +47,14 @@ def test_scores_of_bins_do_not_feel_the_scale_and_those_of_moments_say_so(form, 
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("exponent", [-110, -60, 60, 150])
+def test_scores_of_faded_rows_do_not_feel_the_scale(form, exponent):
+    plain = scores(X, Y, half_life=1000)
+    for name, found in scores(form(X * 10.0**exponent), Y, half_life=1000).items():
+        assert found == pytest.approx(plain[name], rel=1e-9)
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_the_largest_numbers_there_are(form):
     two = np.where(Y == 1, LARGEST, -LARGEST)[:, None]
     found = scores(form(two), Y)
@@ -108,10 +116,17 @@ def test_weights_over_thirty_orders_of_magnitude(form):
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-100, 1e100, 1e137])
-def test_a_common_factor_of_all_weights_moves_no_score(scale):
-    found, plain = scores(X, Y, np.full(N, scale)), scores(X, Y)
+@pytest.mark.parametrize("options", [{}, {"half_life": 1000.0}])
+def test_a_common_factor_of_all_weights_moves_no_score(scale, options):
+    found, plain = scores(X, Y, np.full(N, scale), **options), scores(X, Y, **options)
     for name in ("fisher", "mutual_info", "gini"):
         assert found[name] == pytest.approx(plain[name], rel=1e-9, abs=0.002)
+
+
+@pytest.mark.parametrize(("scale", "options"), [(1e-305, {}), (1e-250, {"half_life": 1000.0})])
+def test_rows_that_weigh_next_to_nothing_are_as_good_as_none(scale, options):
+    with pytest.raises(ValueError, match="no class"):
+        scores(X, Y, np.full(N, scale), **options)
 
 
 def test_weights_whose_squares_would_overflow_are_refused():
