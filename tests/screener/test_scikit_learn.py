@@ -81,7 +81,7 @@ def test_copies_are_equal_and_independent(rows):
     X, y = rows
     screener = FeatureScreener("t", k=2, half_life=90).partial_fit(X, y)
     scores, stored = screener.scores_, screener.to_bytes()
-    twins = [pickle.loads(pickle.dumps(screener)), copy.deepcopy(screener)]
+    twins = [pickle.loads(pickle.dumps(screener)), copy.deepcopy(screener), copy.copy(screener)]
     twins += joblib.Parallel(n_jobs=2)(joblib.delayed(copy.copy)(s) for s in [screener])
     twins.append(FeatureScreener.from_bytes(stored))
     for twin in twins:

@@ -58,6 +58,17 @@ def test_bytes_of_an_unfitted_screener():
         twin.transform([[1.0]])
 
 
+@pytest.mark.parametrize("container", ["pandas", "default"])
+def test_bytes_keep_what_is_transformed_to(rows, container):
+    X, y = rows
+    screener = FeatureScreener(k=2).set_output(transform=container)
+    before = FeatureScreener.from_bytes(screener.to_bytes()).fit(X, y)
+    after = FeatureScreener.from_bytes(screener.fit(X, y).to_bytes())
+    for twin in (before, after):
+        assert twin.to_bytes() == screener.to_bytes()
+        assert type(twin.transform(X)) is type(screener.transform(X))
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -72,6 +83,8 @@ def test_bytes_of_an_unfitted_screener():
         {"classes": ["spam"]},  # the bank has others
         {"classes": {"a": 1}},
         {"parameters": None},
+        {"container": "numpy"},
+        {"container": ["pandas"]},
     ],
 )
 def test_bytes_that_are_not_sound_are_refused(rows, change):

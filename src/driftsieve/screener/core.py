@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal, Self, cast
@@ -422,11 +423,15 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
             state["_readings"] = {}
         return state
 
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # two screeners do not share a bank
+
     def to_bytes(self) -> bytes:
         """Parameters and state, without pickle; ``from_bytes`` gives an equal screener back."""
+        container = getattr(self, "_sklearn_output_config", {}).get("transform")
         if not self.__sklearn_is_fitted__():
-            return Stored(self.get_params()).to_bytes()
-        return Stored(self.get_params(), self._declared, self.bank_).to_bytes()
+            return Stored(self.get_params(), container).to_bytes()
+        return Stored(self.get_params(), container, self._declared, self.bank_).to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:

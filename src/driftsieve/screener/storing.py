@@ -1,4 +1,4 @@
-"""A screener as bytes: its parameters, the declared classes and the bank."""
+"""A screener as bytes: its parameters, what it transforms to, the declared classes and the bank."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from driftsieve import codec
 from driftsieve.bank import Bank
 from driftsieve.screener.checks import (
+    check_choices,
     check_declared,
     check_kept,
     check_same_settings,
@@ -28,6 +29,7 @@ class Stored:
     """What there is to store; no bank before the first rows."""
 
     parameters: dict[str, Any]
+    container: str | None = None  # of set_output
     declared: NDArray[Any] | None = None
     bank: Bank | None = None
 
@@ -40,6 +42,8 @@ class Stored:
             },
             "classes": None if self.declared is None else self.declared.tolist(),
         }
+        if self.container is not None:
+            header["container"] = self.container
         return codec.pack(header, b"" if self.bank is None else self.bank.to_bytes())
 
     @staticmethod
@@ -48,6 +52,9 @@ class Stored:
         try:
             screener = cls(**header["parameters"])
             screener._check_parameters()
+            if (container := header.get("container")) is not None:
+                check_choices(container=(container, ("default", "pandas", "polars")))
+                screener.set_output(transform=container)
             fresh, declared = screener._empty_bank(), header["classes"]
             if not payload:
                 return screener
