@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import math
 import pickle
 import random
@@ -370,11 +371,12 @@ def test_a_late_feature_that_met_one_class_is_the_worst():
 def test_copies_go_on_alike():
     rows, labels = rows_of(300)
     screener = learned(rows[:150], labels[:150], half_life=80)
-    twins = [screener, pickle.loads(pickle.dumps(screener)), copy.deepcopy(screener)]
+    twins = [screener, pickle.loads(pickle.dumps(screener))]
+    twins += [copy.deepcopy(screener), copy.copy(screener)]
     for twin in twins:
         for x, y in zip(rows[150:], labels[150:], strict=True):
             twin.learn_one(x, y)
-    assert states(twins[0]) == states(twins[1]) == states(twins[2])
+    assert all(states(twin) == states(screener) for twin in twins)
     assert screener.clone().scores == {}
 
 
@@ -388,6 +390,45 @@ def test_without_river_the_extra_is_named():
     program = "import sys; sys.modules['river'] = None; import driftsieve.river"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert 'driftsieve.river needs river: pip install "driftsieve[river]"' in run.stderr
+
+
+def test_missing_values_of_pandas_are_learned_alike():
+    X = pd.DataFrame({"a": pd.array([1.0, None, 2.0, 0.0], dtype="Float64"), "b": [1, 2, 3, 4]})
+    y = pd.Series([0, 1, 0, 1])
+    many, one = FeatureScreener("t", missing="ignore"), FeatureScreener("t", missing="ignore")
+    many.learn_many(X, y)
+    for row, label in zip(X.to_dict("records"), y, strict=True):
+        one.learn_one(row, label)
+    assert states(one) == states(many)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pd.date_range("2020-01-01", periods=3, tz="Asia/Tokyo"),
+        np.array(["2020-01-01", "2020-01-03", "2020-01-02"], dtype="datetime64[ns]"),
+        [dt.datetime(2020, 1, day, tzinfo=dt.UTC) for day in (3, 1, 2)],
+        [dt.date(2020, 1, day) for day in (3, 1, 2)],
+    ],
+)
+def test_times_may_be_datetimes(times):
+    X = pd.DataFrame({"a": [1.0, 2.0, 4.0]})
+    many, one = (FeatureScreener("t", clock="time", half_life=86400.0) for _ in range(2))
+    many.learn_many(X, [0, 1, 0], t=times)
+    for a, label, t in zip(X["a"], [0, 1, 0], times, strict=True):
+        one.learn_one({"a": a}, label, t=t)
+    assert states(one) == states(many)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2])
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_of_any_kind_are_transformed(kind, k):
+    X = kind({"a": [0.0, 1.0, 0.0, 1.0], "b": [0.0, 0.0, 1.0, 1.0]})
+    screener = FeatureScreener("t", k=k)
+    screener.learn_many(X, [0, 1, 0, 1])
+    found = screener.transform_many(X)
+    assert type(found) is type(X)
+    assert list(getattr(found, "column_names", found.columns)) == ["a", "b"][:k]
 
 
 def test_labels_of_arrow_are_what_they_hold():

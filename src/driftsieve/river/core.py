@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
+import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import ArrayLike
 from river import base
@@ -52,7 +54,8 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
     clock
         ``"sample"``, ``"batch"`` or ``"time"``: what age is counted in.
     missing
-        Whether NaN or None is an ``"error"``, or ``"ignore"`` that row for that feature.
+        Whether NaN, None or the NA of pandas is an ``"error"``, or ``"ignore"`` that row for that
+        feature.
     absent
         ``"zero"``: a row without a key has 0 there; ``"missing"``: it does not count for it.
     every
@@ -133,10 +136,10 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         self._picked: tuple[Hashable, ...] = ()  # the same in the order of the features
         self._due = 1  # rows at which the choice is renewed
 
-    def learn_one(
-        self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0, t: float | None = None
-    ) -> None:
-        """Learn from a row, of weight ``w``; ``t`` is its time, with ``clock="time"``."""
+    def learn_one(self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0, t: Any = None) -> None:
+        """Learn from a row, of weight ``w``; ``t`` is its time, with ``clock="time"``:
+        a number, or a datetime.
+        """
         self._bank.update_one(x, y, w, t)
 
     def learn_many(
@@ -159,8 +162,11 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         """The selected columns of a data frame."""
         if self._bank.n_rows >= self._due:
             self._renew()
-        chosen = self._chosen
-        return X[[key for key in X.columns if chosen is None or key in chosen]]
+        frame, chosen = nw.from_native(X, eager_only=True), self._chosen
+        kept = [key for key in frame.columns if chosen is None or key in chosen]
+        if frame.implementation.is_pandas_like():
+            return X[kept]  # names may be no strings, and no column at all keeps the rows
+        return frame.select(kept).to_native()
 
     @property
     def ignored(self) -> dict[str, int]:
@@ -214,6 +220,9 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         self._chosen = set(self._picked)
         n_rows = self._bank.n_rows
         self._due = n_rows + min(n_rows, self.every)
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # two screeners do not share a bank
 
     def _unit_test_skips(self) -> set[str]:
         # what river's docs provide for: a batch of many rows is one tick of this clock

@@ -6,6 +6,7 @@ import math
 import operator
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
+from datetime import date
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
@@ -22,7 +23,7 @@ from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing
 from driftsieve.limits import Limits
 from driftsieve.river.frames import Laid, laid_out
-from driftsieve.river.known import Known, Newcomers
+from driftsieve.river.known import Known, Newcomers, is_nothing
 from driftsieve.scores import ScoreFunction
 from driftsieve.screener.reading import read_bank
 from driftsieve.snapshot import Floats
@@ -103,9 +104,11 @@ class DictBank:
     # --- rows -----------------------------------------------------------------------------------
 
     def update_one(
-        self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0, t: float | None = None
+        self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0, t: Any = None
     ) -> None:
         """Take in a row. A bad one raises an error and leaves all as it was."""
+        if t is not None and type(t) is not float:
+            t = _seconds(t)
         try:
             answer = self._rows.append(x, y, w, t)
             if answer == NO_ROOM:
@@ -116,9 +119,9 @@ class DictBank:
                     self._append_new(x, y, w, t)
         except TypeError:
             _check_types(x, w, t)
-            if self.missing == "error" or all(value is not None for value in x.values()):
+            if self.missing == "error" or not any(map(is_nothing, x.values())):
                 raise
-            filled = {key: math.nan if value is None else value for key, value in x.items()}
+            filled = {key: math.nan if is_nothing(value) else value for key, value in x.items()}
             self.update_one(filled, y, w, t)
 
     def _append_new(self, x: dict[Hashable, Any], y: Hashable, w: float, t: float | None) -> None:
@@ -381,11 +384,20 @@ class DictBank:
         self._collect(self._width)
 
 
+def _seconds(t: Any) -> Any:
+    """A datetime as a batch has it, which numpy may else take for a number of nanoseconds."""
+    if not isinstance(t, date | np.datetime64):
+        return t
+    times = Batch.of(np.empty((1, 0)), [0], t=[t]).t
+    assert times is not None
+    return float(times[0])
+
+
 def _check_types(x: Any, w: Any, t: Any) -> None:
     if not isinstance(x, dict):
         raise TypeError(f"x must be a dictionary of features, got {type(x).__name__}.")
     for name, value in (("w", w), ("t", 0.0 if t is None else t)):
         try:
-            float(value)
+            math.fabs(value)  # unlike float(), it takes no text
         except (TypeError, ValueError):
             raise TypeError(f"{name} must be a number, got {value!r}.") from None

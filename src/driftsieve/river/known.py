@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 from driftsieve.limits import Limits
+
+
+def is_nothing(value: Any) -> bool:
+    """Whether it is None, or the NA of pandas, which equals nothing and differs from nothing."""
+    return value is None or value is getattr(sys.modules.get("pandas"), "NA", None)
 
 
 class Newcomers(NamedTuple):
@@ -37,7 +43,7 @@ class Known:
         new_keys = [key for key in keys if key not in self.columns]
         new_labels = [label for label in labels if label not in self.classes]
         for label in new_labels:
-            if label is None or label != label:
+            if is_nothing(label) or label != label:
                 raise ValueError(f"Input y contains a missing label: {label}.")
         n_keys, n_classes = len(self.columns), len(self.classes)
         if limits.ignores_new:
