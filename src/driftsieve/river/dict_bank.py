@@ -388,7 +388,8 @@ def _seconds(t: Any) -> Any:
     """A datetime as a batch has it, which numpy may else take for a number of nanoseconds."""
     if not isinstance(t, date | np.datetime64):
         return t
-    times = Batch.of(np.empty((1, 0)), [0], t=[t]).t
+    moments: Any = [t]
+    times = Batch.of(np.empty((1, 0)), [0], t=moments).t
     assert times is not None
     return float(times[0])
 
