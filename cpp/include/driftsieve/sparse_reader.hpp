@@ -156,7 +156,7 @@ class SparseReader {
         // Nor is there more to know where rows of 0 weigh next to nothing, or have faded. Whole
         // weights are added without rounding.
         const double rounding =
-            kLastDigit * (16.0 + 4.0 * std::sqrt(static_cast<double>(total.rows))) * total.weight;
+            kLastDigit * (4.0 + std::sqrt(static_cast<double>(total.rows))) * total.weight;
         return zeros == std::floor(zeros) || zeros > rounding ? std::max(0.0, zeros) : 0.0;
     }
     static constexpr double kLastDigit = std::numeric_limits<double>::epsilon();
