@@ -81,6 +81,15 @@ def test_text_that_is_not_unicode_is_refused_before_it_is_taken_in(form: Any, kn
     assert bank.to_bytes() == before
 
 
+def test_arguments_of_the_wrong_type_are_named() -> None:
+    bank: Any = ds.Bank().update(X, Y)
+    with pytest.raises(TypeError, match=r"takes a Batch, got tuple: call update\(X, y\)"):
+        bank.update_batch((X, Y))
+    for use in (bank.cut, lambda features: bank.freeze(features=features)):
+        with pytest.raises(TypeError, match=r"features must be a slice, .* got \[0\]"):
+            use([0])
+
+
 def test_epsilon_is_at_least_what_bytes_may_hold() -> None:
     with pytest.raises(ValueError, match="at least 1e-8, got 9e-09"):
         ds.Bank(9e-9)
@@ -102,7 +111,7 @@ def test_a_dense_bank_has_one_width() -> None:
     before = bank.to_bytes()
     for form in FORMS:
         for width in (2, 4):
-            with pytest.raises(ValueError, match=f"X has {width} features, but 3 features were expected"):
+            with pytest.raises(ValueError, match=f"X has {width} features, but 3 features were"):
                 bank.update(form(np.ones((4, width))), Y)
     assert bank.to_bytes() == before
 

@@ -47,6 +47,12 @@ def test_all_of_it_comes_back(checkpoint: Checkpoint, tmp_path: Path) -> None:
     assert again.to_bytes() == checkpoint.to_bytes()
 
 
+def test_places_may_be_numbers_of_numpy(checkpoint: Checkpoint) -> None:
+    position: Any = np.int64(5)
+    again = Checkpoint.from_bytes(Checkpoint(checkpoint.bank, Place(position)).to_bytes())
+    assert again.place == Place(5)
+
+
 def test_history_and_files_may_be_absent(checkpoint: Checkpoint) -> None:
     again = Checkpoint.from_bytes(Checkpoint(checkpoint.bank, Place()).to_bytes())
     assert again.history is None

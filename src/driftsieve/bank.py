@@ -26,7 +26,7 @@ from driftsieve.freezing import frozen
 from driftsieve.growth import Meter, of_merge
 from driftsieve.labels import Labels
 from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
-from driftsieve.settings import half_life_of, thread_count, tick_of_merge
+from driftsieve.settings import check_number, half_life_of, thread_count, tick_of_merge
 from driftsieve.snapshot import Snapshot
 
 ClockName = Literal["sample", "batch", "time"]
@@ -93,6 +93,7 @@ class Bank:
         max_bytes: float | None = None,
         on_limit: OnLimit = "error",
     ) -> None:
+        check_number("epsilon", epsilon)
         if not 1e-8 <= epsilon < 0.5:  # what the core takes from bytes, too
             raise ValueError(
                 f"epsilon must be between 0 and 0.5, and at least 1e-8, got {epsilon}."
@@ -219,6 +220,10 @@ class Bank:
 
     def update_batch(self, batch: Batch) -> Bank:
         """Take in a batch, such as ``as_batches`` gives."""
+        if not isinstance(batch, Batch):
+            raise TypeError(
+                f"update_batch takes a Batch, got {type(batch).__name__}: call update(X, y)."
+            )
         if self.missing == "error" and batch.was_looked_at and not batch.has_no_nan:
             batch = batch.looked_at(self.missing)
         with self._core:
@@ -362,6 +367,8 @@ class Bank:
         return part
 
     def _range(self, features: slice | None) -> tuple[int, int]:
+        if not isinstance(features, slice | None):
+            raise TypeError(f"features must be a slice, or None for all, got {features!r}.")
         begin, stop, step = (features or slice(None)).indices(self.n_features)
         if step != 1:
             raise ValueError(f"features must be a slice of step 1, got step {step}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,8 +52,8 @@ class Checkpoint:
         history = b"" if self.history is None else self.history.to_bytes()
         header = {
             "kind": "checkpoint",
-            "position": self.place.position,
-            "rows_skipped": self.place.rows_skipped,
+            "position": operator.index(self.place.position),
+            "rows_skipped": operator.index(self.place.rows_skipped),
             "reasons": self.place.reasons,
             "files": self.place.files,
             "settings": self.place.settings,

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import math
 import os
+from numbers import Real
+from typing import Any
+
+
+def check_number(name: str, value: Any, unit: str = "") -> None:
+    """TypeError unless it is a number."""
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number{unit}, got {value!r}.")
 
 
 def half_life_of(alpha: float, half_life: float | None) -> float:
     """The half-life, infinite where nothing fades; ValueError unless at most one is given."""
+    check_number("alpha", alpha)
     if half_life is not None:
+        check_number("half_life", half_life, " (of seconds, where t holds datetimes)")
         if alpha != 1.0:
             raise ValueError(
                 f"Give alpha or half_life, not both: alpha is {alpha} and half_life {half_life}."
@@ -25,6 +35,8 @@ def thread_count(n_threads: int | None) -> int:
     """As many as wanted, or as there are cores for this process."""
     if n_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    if not hasattr(n_threads, "__index__"):
+        raise TypeError(f"n_threads must be a whole number or None, got {n_threads!r}.")
     if n_threads < 1:
         raise ValueError(f"n_threads must be at least 1, got {n_threads}.")
     return int(n_threads)

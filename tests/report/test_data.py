@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from driftsieve import offline, report
+from driftsieve import Bank, offline, report
 from driftsieve.history import ScoreHistory
 from driftsieve.report import data as module
 from driftsieve.scores import SCORES, rank
@@ -116,6 +116,8 @@ def test_history(snap):
 def test_bad_input(snap):
     with pytest.raises(ValueError, match="score='mi' is unknown; expected one of t, fisher"):
         report.build(snap, score="mi")
+    with pytest.raises(TypeError, match=r"must be a Snapshot, got Bank: pass bank.freeze\(\)"):
+        report.build(Bank())
     with pytest.raises(ValueError, match="nothing to report"):
         report.build()
     with pytest.raises(ValueError, match="nothing to report"):

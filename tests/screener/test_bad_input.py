@@ -36,6 +36,7 @@ def test_reading_before_any_data():
     ("parameters", "message"),
     [
         ({"score": "anova"}, "score must be one of 't', 'fisher'.* got 'anova'"),
+        ({"score": ["t"]}, r"score must be one of 't', 'fisher'.* got \['t'\]"),
         ({"rule": "best"}, "rule must be one of 'k_best'.* got 'best'"),
         ({"output": "zero"}, "output must be one of 'select', 'mask', got 'zero'"),
         ({"new_features": "yes"}, "new_features must be one of 'error', 'grow', got 'yes'"),
@@ -62,6 +63,25 @@ def test_bad_parameters(rows, parameters, message):
     for learn in (FeatureScreener(**parameters).fit, FeatureScreener(**parameters).partial_fit):
         with pytest.raises(ValueError, match=message):
             learn(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"epsilon": "x"}, "epsilon must be a number, got 'x'"),
+        ({"alpha": None}, "alpha must be a number, got None"),
+        (
+            {"half_life": pd.Timedelta("1h")},
+            r"half_life must be a number \(of seconds, where t holds datetimes\), got Timedelta",
+        ),
+        ({"n_threads": 1.5}, "n_threads must be a whole number or None, got 1.5"),
+    ],
+)
+def test_parameters_of_the_wrong_type(rows, parameters, message):
+    with pytest.raises(TypeError, match=message):
+        FeatureScreener(**parameters).fit(*rows)
+    numbers = {"epsilon": np.float32(0.25), "half_life": np.int64(9), "n_threads": np.int32(1)}
+    assert FeatureScreener(**numbers).fit(*rows).bank_.half_life == 9
 
 
 def test_gini_has_no_pvalues(rows):

@@ -80,6 +80,10 @@ def test_missing_values_are_left_out(rows):
     np.testing.assert_array_equal(screener.transform(X), X[:, screener.get_support()])
     with pytest.raises(ValueError, match=r'Input X contains NaN at row .*Pass missing="ignore"'):
         FeatureScreener().fit(X, y)
+    for output in ("select", "mask"):
+        strict = FeatureScreener(k=2, output=output).fit(np.nan_to_num(X), y)
+        with pytest.raises(ValueError, match=r'^Input X contains NaN. Pass missing="ignore"'):
+            strict.transform(X)
     masked = screener.set_params(output="mask").transform(X)
     assert not np.isnan(masked[:, ~screener.get_support()]).any()
     with pytest.raises(ValueError, match="infinity"):

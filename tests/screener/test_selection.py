@@ -143,3 +143,6 @@ def test_there_is_no_score_of_nothing(rows):
     screener = FeatureScreener("t", rule="threshold", k=1000).fit(*rows)
     with pytest.raises(ValueError, match=r"No feature is selected \(rule='threshold', k=1000"):
         screener.score(*rows)
+    X, y = rows
+    with pytest.raises(ValueError, match="X has 5 features, but FeatureScreener is expecting 6"):
+        screener.score(X[:, :5], y)

@@ -63,6 +63,10 @@ def build(
     """
     if score not in SCORES:
         raise ValueError(f"score={score!r} is unknown; expected one of {', '.join(SCORES)}")
+    if not isinstance(snapshot, Snapshot | None):
+        raise TypeError(
+            f"snapshot must be a Snapshot, got {type(snapshot).__name__}: pass bank.freeze()"
+        )
     if history is not None and not len(history):
         history = None
     if snapshot is not None:

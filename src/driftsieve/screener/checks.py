@@ -49,7 +49,7 @@ def matrix_of(X: Any, estimator: BaseEstimator) -> Any:
 def check_choices(**parameters: tuple[Any, Iterable[str]]) -> None:
     """ValueError where a parameter is none of its choices."""
     for name, (value, choices) in parameters.items():
-        if value not in choices:
+        if not isinstance(value, str) or value not in choices:
             expected = ", ".join(map(repr, choices))
             raise ValueError(f"{name} must be one of {expected}, got {value!r}.")
 

@@ -391,10 +391,17 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
             X = self._with_known_columns(X.looked_at(self.missing).X)
             return X[:, support] if self.output == "select" else masked(X, support)
         X = self._with_known_columns(X)
-        if self.output == "select":
-            return super().transform(X)
-        finite = "allow-nan" if self.missing == "ignore" else True
-        X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=finite, reset=False)
+        try:
+            if self.output == "select":
+                return super().transform(X)
+            finite = "allow-nan" if self.missing == "ignore" else True
+            X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=finite, reset=False)
+        except ValueError as error:
+            if not str(error).startswith("Input X contains NaN"):
+                raise
+            # scikit-learn would recommend its own estimators
+            hint = 'Pass missing="ignore" to leave missing values out.'
+            raise ValueError(f"Input X contains NaN. {hint}") from None
         return masked(X, support)
 
     def _with_known_columns(self, X: Any) -> Any:

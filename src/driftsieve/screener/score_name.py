@@ -27,13 +27,13 @@ class ScoreName(str):
         so that greater is better. Columns are those that ``transform`` looks at.
         """
         support = self.screener.get_support()
+        self.screener._check_columns(X)
         if not support.any():
             raise ValueError(
                 f"No feature is selected (rule={self.screener.rule!r}, k={self.screener.k!r}), so "
                 "there is nothing to score."
             )
         judge = clone(self.screener).set_params(alpha=1.0, half_life=None, clock="sample")
-        self.screener._check_columns(X)
         X = self.screener._with_known_columns(X)
         scores = judge.fit(X, y, sample_weight=sample_weight).scores_[support]
         return float(scores.mean() if SCORES[self].larger_is_better else -scores.mean())
