@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import math
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftsieve.sources.base import LARGE_LABEL
 from driftsieve.sources.columns import Roles, Table, Values
@@ -105,12 +106,8 @@ class CellParser:
                 rows[offset] = self._cells(columns, record)
             except ValueError as problem:
                 bad[offset] = str(problem)
-        try:
-            return self._table(columns, rows.values()), bad
-        except ValueError:
-            mixed = self._mixed(columns, rows)
-            good = [cells for offset, cells in rows.items() if offset not in mixed]
-            return self._table(columns, good), bad | mixed
+        table, mixed = self._table(columns, rows)
+        return table, bad | mixed
 
     def _cells(self, columns: Sequence[str], record: bytes | str) -> list[str]:
         cells = split(record, self._delimiter)
@@ -138,32 +135,43 @@ class CellParser:
             self._is_text |= dict.fromkeys(undecided, False)
         return chain(seen, records)
 
-    def _table(self, columns: Sequence[str], rows: Collection[Sequence[str]]) -> Table:
-        if not rows:
-            return {}
-        cells_of = zip(columns, zip(*rows, strict=True), strict=True)
-        return {
-            name: self._values(name, cells) for name, cells in cells_of if name not in self._drop
-        }
+    def _table(
+        self, columns: Sequence[str], rows: Mapping[int, Sequence[str]]
+    ) -> tuple[Table, dict[int, str]]:
+        """The columns of the good rows, and why others, with text for a number, are bad."""
+        bad: dict[int, str] = {}
+        table: dict[str, Values] = {}
+        for name, cells in zip(columns, zip(*rows.values(), strict=True), strict=bool(rows)):
+            if name in self._drop:
+                continue
+            if self._is_text[name]:
+                table[name] = [None if cell in MISSING else cell for cell in cells]
+            else:
+                table[name] = self._numbers(name, zip(rows, cells, strict=True), bad)
+        if len(bad) == len(rows):
+            return {}, bad
+        if bad:
+            good = [offset not in bad for offset in rows]
+            table = {
+                name: values[good] if isinstance(values, np.ndarray) else [*compress(values, good)]
+                for name, values in table.items()
+            }
+        return table, bad
 
-    def _values(self, name: str, cells: Sequence[str]) -> Values:
-        if self._is_text[name]:
-            return [None if cell in MISSING else cell for cell in cells]
-        if name == self._target:
-            return np.array([label(cell) for cell in cells], dtype=object)
-        return np.array([number(cell) for cell in cells])
-
-    def _mixed(self, columns: Sequence[str], rows: Mapping[int, Sequence[str]]) -> dict[int, str]:
-        """The rows that have text where numbers belong, or no label."""
-        bad = {}
-        for offset, cells in rows.items():
-            for name, cell in zip(columns, cells, strict=True):
-                try:
-                    self._values(name, [cell])
-                except ValueError:
-                    text = f"column {name!r} holds numbers, but here {cell!r}"
-                    bad[offset] = LARGE_LABEL if is_number(cell) else text
-        return bad
+    def _numbers(
+        self, name: str, cells: Iterable[tuple[int, str]], bad: dict[int, str]
+    ) -> NDArray[Any]:
+        """The numbers of a column, and in ``bad`` the rows that have none."""
+        read = label if name == self._target else number
+        values = []
+        for offset, cell in cells:
+            try:
+                values.append(read(cell))
+            except ValueError:
+                text = f"column {name!r} holds numbers, but here {cell!r}"
+                bad[offset] = LARGE_LABEL if is_number(cell) else text
+                values.append(math.nan)
+        return np.array(values, dtype=object if name == self._target else np.float64)
 
     def _fast(self, columns: Sequence[str], chunk: Sequence[bytes | str]) -> Table | None:
         """The same by pyarrow, or None where it is missing or the chunk is not plainly right."""
