@@ -63,7 +63,8 @@ def as_batches(
 
     Text and categorical columns become indicator features named ``column=value``, appended in
     order of first appearance; batches with such features are sparse. A batch never straddles
-    two files.
+    two files. Options that do not go with the source are an error at once, but for an iterable of
+    rows, whose first row tells.
 
     Parameters
     ----------
