@@ -93,6 +93,20 @@ def test_a_chunk_is_a_tick_of_the_batch_clock() -> None:
     assert_scores(found, data, "t", weight=0.5 ** (age / 1.5))
 
 
+def test_labels_of_text_may_come_in_any_container() -> None:
+    data = rows(8)
+    text = np.where(data.y == data.y[0], "no", "yes")
+    expected = screen(array(data), text, score="t")["score"]
+    containers = [
+        list,
+        lambda y: y.astype(object),
+        pd.Series,
+        lambda y: pd.Series(pd.Categorical(y)),
+    ]
+    for labels in (container(text) for container in containers):
+        assert_array_equal(screen(array(data), labels, score="t")["score"], expected)
+
+
 def test_data_frames_keep_their_names() -> None:
     data = rows(8)
     names = list("abcdefgh")

@@ -226,6 +226,19 @@ def test_any_numeric_columns_are_features_by_default(spark: Any) -> None:
     assert_scores(table(single), Rows(X[:, 2:3], i % 2 == 0, i, i), "fisher")
 
 
+def test_decimal_labels_keep_all_their_digits(spark: Any) -> None:
+    sql = f"SELECT cast({{}} AS decimal(38, {{}})) AS y, id AS a FROM range({2**53}, {2**53 + 4})"
+    whole = [2**53 + i for i in range(4)]
+    for scale in (0, 2):
+        bank = screen(spark.sql(sql.format("id", scale)), target="y", as_bank=True)
+        assert bank.classes.tolist() == whole
+    for large in ("id + 9999999999999999999", "id + 0.5"):
+        with pytest.raises(ValueError, match="labels must be integers of 64 bits at most"):
+            screen(spark.sql(sql.format(large, 2)), target="y")
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        screen(spark.sql(sql.format(f"id - {2**53} + 0.5", 2)), target="y")
+
+
 BAD: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("0 AS y, 1.0 AS a", {}, ValueError, "at least 2 classes .* only one class: 0"),
     ("id AS y, 1.0 AS a WHERE id < 0", {}, ValueError, "the data contains no class"),

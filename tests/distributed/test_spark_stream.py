@@ -19,7 +19,9 @@ from killed_stream import OPTIONS, start
 from numpy.testing import assert_allclose
 
 import driftsieve as ds
+from driftsieve.distributed.plan import Plan
 from driftsieve.distributed.spark import screen_stream
+from driftsieve.distributed.spark_stream import _State
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
@@ -164,6 +166,16 @@ def test_a_state_that_does_not_belong_is_refused(spark: Any, killed: Path, tmp_p
     shutil.copytree(killed / "check" / "state", tmp_path / "check" / "state")
     with pytest.raises(Exception, match="has taken in micro-batch 2, but the query is at 0"):
         begin()
+
+
+def test_a_folder_that_is_not_there_is_not_read(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(_: Any) -> Any:
+        raise AssertionError("Spark would log the trace of an error")
+
+    monkeypatch.setattr(type(spark), "read", property(read))
+    assert _State(spark, str(tmp_path / "state"), Plan.of("sample")).latest is None
 
 
 def test_there_is_a_ranking_once_there_are_two_classes(spark: Any, tmp_path: Path) -> None:

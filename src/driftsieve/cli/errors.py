@@ -73,7 +73,7 @@ def _described(error: BaseException) -> tuple[int, str]:
     if isinstance(error, ValueError | TypeError | ImportError):
         return BAD_INPUT, as_options(str(error))
     if isinstance(error, MemoryError):
-        return FAILED, "there is not enough memory: a smaller --batch-size may help"
+        return FAILED, "there is not enough memory"
     problem = f"{type(error).__name__}: {error}"
     return FAILED, f"internal error, please report it with DRIFTSIEVE_DEBUG=1 set: {problem}"
 

@@ -45,6 +45,8 @@ def _read(run: Run, keeper: Keeper, signals: Signals) -> None:
                     keeper.after_batch()
                 watch.rows_done(run.bank.n_rows, run.leaders)
     except Exception as error:
+        if isinstance(error, MemoryError):
+            error.add_note("a smaller --batch-size may help, or --max-bytes to stop earlier")
         _note_left_out(error, run)
         if keeper.is_behind:
             keeper.save()
@@ -58,6 +60,8 @@ def _noting(run: Run, keeper: Keeper) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        if isinstance(error, MemoryError):
+            error.add_note("fewer --bins may help")
         if run.bank.n_rows:
             _note_left_out(error, run)
             if keeper.path is not None:

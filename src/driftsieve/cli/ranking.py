@@ -19,7 +19,7 @@ from driftsieve.scores import SCORES, rank
 from driftsieve.snapshot import Floats, Snapshot
 from driftsieve.sources.files import pyarrow
 
-_BLOCK = 1 << 16  # features: a bank of millions is never frozen as a whole
+_NUMBERS = 1 << 22  # frozen at a time: a bank of many features, bins or classes is never whole
 
 
 class Certificate(NamedTuple):
@@ -88,8 +88,10 @@ class Ranking:
 
 def blocks(bank: Bank, n_bins: int) -> Iterator[Snapshot]:
     """Snapshots of all features, some at a time; one of no feature if there are none."""
-    for start in range(0, max(1, bank.n_features), _BLOCK):
-        yield bank.freeze(n_bins, slice(start, start + _BLOCK))
+    each = (n_bins + 4) * max(1, len(bank.classes))  # numbers: bins, weight, mean, variance, ...
+    size = max(1, _NUMBERS // each)
+    for start in range(0, max(1, bank.n_features), size):
+        yield bank.freeze(n_bins, slice(start, start + size))
 
 
 def scores(bank: Bank, score: str, n_bins: int) -> Floats:

@@ -147,7 +147,7 @@ def _column(values: Any, name: str, X: Any, n_chunks: int) -> list[Any]:
     if not hasattr(values, "to_delayed"):
         import dask.array as da
 
-        values = da.from_array(np.asarray(values))
+        values = da.from_array(np.asarray(values), chunks=-1)  # dask cuts no text by itself
     if values.ndim != 1:
         raise ValueError(
             f"{name} should be a 1d array, got an array of shape {values.shape} instead."

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from driftsieve.batch import Batch, Matrix, Missing
 from driftsieve.row_error import RowError
+from driftsieve.sources.base import LARGE_LABEL
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -118,7 +119,7 @@ class Roles:
         def column(name: str) -> Column:
             return F.col(quoted(name))
 
-        picked = [_plain(df, self.target, column(self.target)).alias("y")]
+        picked = [column(self.target).alias("y")]
         if self.features is None:
             vector = F.unwrap_udt(column(self.vector or ""))
             fields = {name: vector.getField(name) for name in VECTOR}
@@ -166,7 +167,7 @@ class Roles:
             X = _numpy(given["x"].flatten()).reshape(record.num_rows, -1)
         return Batch.of(
             X,
-            _numpy(given["y"]),
+            _labels(given["y"]),
             sample_weight=_numpy(given["w"]) if "w" in given else None,
             t=_numpy(given["t"]) if "t" in given else None,
             missing=missing,
@@ -189,6 +190,21 @@ def _plain(df: DataFrame, name: str, column: Column) -> Column:
 
     decimal = isinstance(df.schema[name].dataType, T.DecimalType)
     return column.cast("double") if decimal else column
+
+
+def _labels(array: pa.Array) -> NDArray[Any]:
+    """Whole decimals as integers, with all their digits."""
+    import pyarrow as pa
+
+    if not pa.types.is_decimal(array.type):
+        return _numpy(array)
+    try:
+        return _numpy(array.cast(pa.int64()))
+    except pa.ArrowInvalid:
+        numbers = _numpy(array.cast(pa.float64()))
+        if (np.abs(numbers) >= 2**53).any():
+            raise ValueError(LARGE_LABEL) from None
+        return numbers
 
 
 def _numpy(array: pa.Array) -> NDArray[Any]:

@@ -179,9 +179,11 @@ class _State:
         from pyspark.errors import AnalysisException
         from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+        if not _is_there(self._spark, self._path(slot)):
+            return None
         try:
             saved = self._spark.read.parquet(self._path(slot))
-        except AnalysisException:  # no such folder, or nothing in it
+        except AnalysisException:  # nothing in it
             return None
         self._found = True
         found = saved.agg(
@@ -201,3 +203,16 @@ class _State:
         n_blocks = max(1, -(-found.width // found.block_size))
         complete = found.blocks == n_blocks and found.oldest == found.batch
         return _Saved(slot, found.batch) if complete else None
+
+
+def _is_there(spark: Any, folder: str) -> bool:
+    """Whether there is such a folder; where Spark cannot be asked, reading will tell.
+
+    Reading one that is not there puts stack traces into Spark's log.
+    """
+    java = getattr(spark, "_jvm", None)
+    if java is None:  # Spark Connect
+        return True
+    path = java.org.apache.hadoop.fs.Path(folder)
+    settings = spark._jsparkSession.sessionState().newHadoopConf()
+    return bool(path.getFileSystem(settings).exists(path))

@@ -1,0 +1,39 @@
+"""Rankings are made of blocks of features."""
+
+import numpy as np
+
+from driftsieve import Bank
+from driftsieve.cli import ranking
+from driftsieve.scores import SCORES
+
+
+def test_a_block_is_small_however_many_bins_and_classes_there_are():
+    rng = np.random.default_rng(0)
+    bank = Bank().update(rng.integers(0, 5, size=(200, 3000)), np.arange(200) % 40)
+    for n_bins in (2, 100):
+        sizes = []
+        for block in ranking.blocks(bank, n_bins):
+            assert block.bin_weights is not None
+            assert block.bin_weights.nbytes <= 1 << 25
+            sizes.append(block.n_features)
+        assert sum(sizes) == 3000
+        assert len(sizes) == (1 if n_bins == 2 else 3)
+    whole = SCORES["chi2"].function(bank.freeze(100))
+    np.testing.assert_array_equal(ranking.Ranking.of(bank, "chi2", 100).scores, whole)
+
+
+def test_too_little_memory_is_told_with_what_may_help(call, stream, monkeypatch):
+    def hungry(*_):
+        raise MemoryError
+
+    arguments = ["screen", stream, "--target", "kind", "--state", "s.dsv"]
+    monkeypatch.setattr("driftsieve.cli.screen.Ranking.of", hungry)
+    code, _, err = call(*arguments)
+    assert (code, err) == (
+        1,
+        "driftsieve: there is not enough memory; fewer --bins may help; the 1,000 rows are in "
+        "s.dsv\n",
+    )
+    monkeypatch.setattr(Bank, "update_batch", hungry)
+    err = call(*arguments, "--force").err
+    assert err.startswith("driftsieve: there is not enough memory; a smaller --batch-size may help")
