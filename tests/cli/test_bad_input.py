@@ -32,7 +32,11 @@ CASES = {
     "empty": ("a.csv", b"", "a.csv: the file has no rows"),
     "header alone": ("a.csv", b"a,b,y\n", "a.csv: the file has no rows"),
     "directory": ("a.csv", lambda path: path.mkdir(), "a.csv: is a directory"),
-    "unknown suffix": ("a.data", GOOD.encode(), "a.data: its name does not tell the format"),
+    "unknown suffix": (
+        "a.data",
+        GOOD.encode(),
+        "a.data: its name does not tell the format: pass --format, one of ",
+    ),
     "gz in csv": ("a.csv", gzip.compress(GOOD.encode()), "a.csv: is a gzip file"),
     "csv in gz": (
         "a.csv.gz",

@@ -125,6 +125,7 @@ def test_inspect_a_bank_alone_and_a_history_alone(stream, call):
     Path("h.dsh").write_bytes(history.to_bytes())
     found = json.loads(call("inspect", "h.dsh", "--json").out)
     assert found["history"]["records"] == 1
+    assert "stability" not in call("inspect", "h.dsh").out  # which takes two records
     assert "rows" not in found
     assert "1 records of t" in call("inspect", "h.dsh").out
     assert call("inspect", "b.dsv").code == 0

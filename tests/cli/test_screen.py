@@ -124,6 +124,12 @@ def test_time_is_the_clock_where_it_is_given(call, folder):
     assert "--time" in call("screen", "a.csv", "--target", "y", "--clock", "time").err
 
 
+def test_a_tab_may_be_typed_as_two_letters(call, stream, folder):
+    (folder / "tabs.csv").write_text(stream.read_text().replace(",", "\t"))
+    found = call("screen", "tabs.csv", "--target", "kind", "--delimiter", r"\t")
+    assert found == call("screen", stream, "--target", "kind")
+
+
 def test_weights_drop_and_categorical(call, folder):
     rows = [f"{i},{i % 3},{i % 2},{1 + i % 4}" for i in range(50)]
     (folder / "a.csv").write_text("\n".join(["id,code,y,w", *rows]) + "\n")

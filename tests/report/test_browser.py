@@ -217,6 +217,11 @@ def test_hostile_names_do_nothing(open_page, hostile):
     for chart in ("#lines", "#heat", "#spans", "#detail"):
         box = page.locator(f"{chart} .plot").first.bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert "" in hostile["history"]["names"]
+    for labels in ("#lines .end title", "#heat .row-label text", "#spans .row-label text"):
+        texts = page.locator(labels).all_text_contents()
+        assert "(empty name)" in texts
+        assert "" not in texts
     assert page.title() == hostile["title"]
     assert page.locator("script").count() == 2
     assert page.locator("img, main svg[onload], [onerror]").count() == 0

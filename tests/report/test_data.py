@@ -155,7 +155,7 @@ def test_text_tells_the_ranking(snap):
     assert [line.split()[1] for line in lines[4:7]] == ["e", "b", "d"]
     assert lines[7] == ""
     assert lines[8] == "The quantiles of every feature are exact."
-    assert lines[10] == "1 records, 2 changes of the best 2, stability nan"
+    assert lines[10] == "1 records, 2 changes of the best 2"
     assert lines[11].split() == ["100", "entered", "b", "(rank", "2)"]
 
 

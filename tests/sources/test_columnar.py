@@ -231,3 +231,14 @@ def test_memory_does_not_grow_with_the_file(name: str, tmp_path: Path) -> None:
     for _ in as_batches(path, target="y", batch_size=500):
         peak = max(peak, pa.total_allocated_bytes() - before)
     assert peak < rows * columns * 8 / 2
+
+
+@pytest.mark.parametrize("labels", [[b"u", b"v"], [None, None]])
+@pytest.mark.parametrize("role", ["target", "weight", "time"])
+def test_a_column_that_is_needed_is_not_to_be_left_out(
+    labels: list[Any], role: str, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"x": [1.0, 2.0], "r": labels, "y": [0, 1]}), tmp_path / "a.parquet")
+    message = error_of(tmp_path / "a.parquet", **({"target": "y"} | {role: "r"}))
+    assert message.startswith(": column 'r' of type ")
+    assert message.endswith("labels must be text or integers, weights and times numbers")

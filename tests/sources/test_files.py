@@ -123,6 +123,30 @@ def test_text_files_that_are_not_text(content: bytes, kind: str, name: str, tmp_
     assert error_of(write(tmp_path / name, content), **target).startswith(f": is {kind}, not ")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_text_of_another_encoding(encoding: str, tmp_path: Path) -> None:
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    path = write(tmp_path / "a.csv", (mark + "x,y\n1,0\n").encode(encoding))
+    assert error_of(path, target="y") == (
+        ": is UTF-16 text: make it UTF-8, as by iconv -f UTF-16 -t UTF-8"
+    )
+
+
+@pytest.mark.parametrize(
+    ("suffix", "command"),
+    [("gz", "gunzip -c"), ("bz2", "bunzip2 -c"), ("xz", "xz -dc"), ("zst", "zstd -dc")],
+)
+def test_compressed_standard_input(
+    suffix: str, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    buffer = io.BytesIO(COMPRESS[suffix](LINES))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=buffer))
+    with pytest.raises(
+        SourceError, match=rf"^-: is .* data: unpack it first \({command}\), or pass"
+    ):
+        list(as_batches("-", format="svmlight"))
+
+
 def test_names_lists_and_patterns(tmp_path: Path) -> None:
     for day in (3, 1, 2):
         write(tmp_path / f"day{day}.svm", f"{day} 1:1\n")
@@ -241,7 +265,9 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         else:
             with pytest.raises(SourceError, match=r"^-: an Arrow file must be uncompressed"):
                 labels("-", format="arrow", target="y")
-    with pytest.raises(SourceError, match=r"^-: its name does not tell the format"):
+    with pytest.raises(
+        SourceError, match=r"^-: standard input does not tell the format: pass format="
+    ):
         as_batches("-")
     with pytest.raises(SourceError, match=r"^-: a parquet file must be uncompressed and on disk"):
         labels("-", format="parquet", target="y")

@@ -103,5 +103,6 @@ def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
             )
     if past := content.get("history"):
         facts = f"{past['records']} records of {past['score']}, {past['events']:,} changes of the"
-        lines.append(("history", f"{facts} best {past['k']}, stability {past['stability']:.3f}"))
+        steady = "" if math.isnan(past["stability"]) else f", stability {past['stability']:.3f}"
+        lines.append(("history", f"{facts} best {past['k']}{steady}"))
     return lines

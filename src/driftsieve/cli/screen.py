@@ -214,7 +214,7 @@ def screen(
         missing=missing,
         drop=drop or (),
         categorical=categorical or (),
-        delimiter=delimiter,
+        delimiter="\t" if delimiter == r"\t" else delimiter,  # as cut and awk have it typed
         header="auto" if header is None else header,
         zero_based=zero_based,
         epsilon=epsilon,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,9 +60,10 @@ def _certificate(data: Mapping[str, Any]) -> str:
 
 
 def _changes(history: Mapping[str, Any], last: int = 10) -> list[str]:
+    stability = history["stability"]["all"]
     title = (
         f"{len(history['positions'])} records, {history['n_events']:,} changes of the best "
-        f"{history['k']}, stability {history['stability']['all']:.3f}"
+        f"{history['k']}" + ("" if math.isnan(stability) else f", stability {stability:.3f}")
     )
     return [title] + [
         f"  {event['position']:>15,.10g}  {event['kind']:<7}  {printable(event['name'])} "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -116,6 +116,13 @@ class Rows:
     def kept(self) -> NDArray[np.int64]:
         """The offsets of the encoded rows among those read."""
         return np.delete(np.arange(self.n_read), sorted(self.bad))
+
+    def leave_out(self, causes: Mapping[int, str]) -> None:
+        """Call some of the encoded rows bad, by their place among the encoded."""
+        if self.encoded is not None and causes:
+            kept = self.kept
+            self.encoded = self.encoded.take(np.delete(np.arange(len(kept)), list(causes)))
+            self.bad = self.bad | {int(kept[row]): cause for row, cause in causes.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from driftsieve.sources.base import LARGE_LABEL
 from driftsieve.sources.columns import Roles, Table, Values
-from driftsieve.sources.text import MAX_LINE, Line
+from driftsieve.sources.text import MAX_LINE, Line, not_utf8
 
 MISSING = frozenset(("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?"))
 SAMPLE = 4096  # rows that may decide whether a column holds numbers, however large batches are
@@ -30,9 +30,12 @@ def split(record: bytes | str, delimiter: str) -> list[str]:
         text = record.decode()
         return row_of(lambda: iter([text]), delimiter)
     except UnicodeDecodeError as problem:
-        raise ValueError(f"not valid UTF-8 (byte {record[problem.start]:#x})") from None
+        raise ValueError(not_utf8(problem)) from None
     except csv.Error as problem:
-        raise ValueError(str(problem)) from None
+        alone = (
+            r"a \r within a line: lines must end in \n or \r\n (tr '\r' '\n' mends old Mac files)"
+        )
+        raise ValueError(alone if "new-line" in str(problem) else str(problem)) from None
 
 
 def row_of(lines: Callable[[], Iterator[str]], delimiter: str) -> list[str]:

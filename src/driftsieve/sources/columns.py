@@ -93,6 +93,18 @@ class TableEncoder:
             t = np.asarray(seconds(table[roles.time]), np.float64)
         return Encoded(X, y, weight, t, self._features.names, self._features.ignored)
 
+    def unusable(self, table: Table, encoded: Encoded) -> dict[int, str]:
+        """The rows that have no weight or time, and what they have in its place."""
+        roles, bad = self.roles(list(table)), {}
+        given = [("weights", roles.weight, encoded.weight), ("times", roles.time, encoded.t)]
+        for what, name, numbers in given:
+            if name is not None and numbers is not None:
+                for row in np.flatnonzero(np.isnan(numbers)).tolist():
+                    text = table[name][row]
+                    here = repr(text) if isinstance(text, str) else "there is none"
+                    bad[row] = f"column {name!r} holds {what}, but here {here}"
+        return bad
+
     def _start(self, is_text: dict[str, bool], roles: Roles) -> None:
         if roles.weight is not None and is_text[roles.weight]:
             raise SourceError(f"the weight column {roles.weight!r} holds text, not numbers")

@@ -45,7 +45,10 @@ class CsvReader:
             for numbers, chunk in text.chunked(records, self._options.batch_size):
                 table, bad = parser.parse(columns, chunk)
                 encoded = self._encoder.encode(table, len(chunk) - len(bad)) if table else None
-                yield Rows(len(chunk), encoded, bad, numbers, source.bytes_read)
+                rows = Rows(len(chunk), encoded, bad, numbers, source.bytes_read)
+                if encoded is not None:
+                    rows.leave_out(self._encoder.unusable(table, encoded))
+                yield rows
 
     def _columns(self, file: File, number: int, record: bytes | str) -> tuple[list[str], bool]:
         """The columns that the first record names or has, and whether it is a row of data."""

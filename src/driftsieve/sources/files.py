@@ -56,7 +56,10 @@ class File:
         suffix = path.with_suffix("").suffix if self.compression else path.suffix
         if suffix not in SUFFIXES:
             known = ", ".join(sorted(set(SUFFIXES.values())))
-            raise SourceError(f"its name does not tell the format: pass one of {known}", self.name)
+            cause = "standard input" if self.name == "-" else "its name"
+            raise SourceError(
+                f"{cause} does not tell the format: pass format=, one of {known}", self.name
+            )
         return SUFFIXES[suffix]
 
 

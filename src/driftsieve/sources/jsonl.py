@@ -38,7 +38,7 @@ def _object(line: bytes | str) -> dict[str, Any] | str:
         if b"\\u" in line:  # half of a surrogate pair is no text, and no file could hold it
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as problem:
-        return f"not valid UTF-8 (byte {line[problem.start]:#x})"
+        return text.not_utf8(problem)
     except UnicodeEncodeError as problem:
         return f"not valid Unicode ({problem.object[problem.start]!a})"
     except (ValueError, RecursionError) as problem:

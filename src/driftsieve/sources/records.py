@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from driftsieve.sources.cells import row_of
 from driftsieve.sources.text import MAX_LINE, Line, Text
 
+NOT_CLOSED = "a quoted field is not closed"
+
 
 class Records:
     """The records of a text, as the csv module has them.
@@ -83,7 +85,7 @@ class Records:
                 fields += 1
             elif not more or not self._goes_on.fullmatch(more):
                 break
-        return "a quoted field is not closed"
+        return NOT_CLOSED
 
     def _wrong_width(self, record: io.BytesIO) -> str | None:
         if self.width is None:
@@ -91,8 +93,8 @@ class Records:
         text = record.getvalue().decode("latin-1")
         try:
             found = len(row_of(lambda: iter([text]), self._delimiter))
-        except csv.Error as problem:
-            return str(problem)
+        except csv.Error:
+            return NOT_CLOSED
         if found == self.width:
             return None
         return (

@@ -45,10 +45,7 @@ class SvmlightReader:
         self._n_features = max(self._n_features, int(indices.max(initial=-1)) + 1)
         X = sparse.csr_array((data, indices, indptr), shape=(len(labels), self._n_features))
         rows = Rows(len(lines), Encoded(X, labels), bad, lines.tolist(), bytes_read)
-        large = np.abs(labels) >= MAX_LABEL
-        if large.any():
-            why = "labels of svmlight files must be below 2**53 to be exact, got about {:.16g}"
-            too_large = zip(rows.kept[large].tolist(), labels[large], strict=True)
-            rows.encoded = Encoded(X, labels).take(~large)
-            rows.bad = bad | {offset: why.format(label) for offset, label in too_large}
+        why = "labels of svmlight files must be below 2**53 to be exact, got about {:.16g}"
+        large = np.flatnonzero(np.abs(labels) >= MAX_LABEL).tolist()
+        rows.leave_out({row: why.format(labels[row]) for row in large})
         return rows

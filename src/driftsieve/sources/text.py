@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -21,6 +22,8 @@ MAGIC = {
     b"ARROW1": "arrow",
     b"PK\x03\x04": "zip",
 }
+
+UNPACK = {"gzip": "gunzip -c", "bzip2": "bunzip2 -c", "xz": "xz -dc", "zstd": "zstd -dc"}
 
 Line = tuple[int, bytes | str]  # its number from 1 and its bytes, or why it cannot be used
 
@@ -74,10 +77,25 @@ class Text:
         self._at_start = False
         for magic, kind in MAGIC.items():
             if data.startswith(magic):
-                raise SourceError(f"is a {kind} file, not what its name says", self._file.name)
+                raise self._error(f"is a {kind} file, not what its name says", kind)
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise self._error("is UTF-16 text: make it UTF-8, as by iconv -f UTF-16 -t UTF-8")
         if b"\0" in data[:100].partition(b"\n")[0]:
-            raise SourceError("is a binary file, not text", self._file.name)
+            raise self._error("is a binary file, not text")
         return data.removeprefix(b"\xef\xbb\xbf")  # the mark that some editors put before UTF-8
+
+    def _error(self, cause: str, kind: str = "") -> SourceError:
+        if self._file.name == "-" and kind in UNPACK:
+            cause = (
+                f"is {kind} data: unpack it first ({UNPACK[kind]}), or pass the file by its name"
+            )
+        return SourceError(cause, self._file.name)
+
+
+def not_utf8(problem: UnicodeDecodeError) -> str:
+    """What is wrong with a line, and how files of other encodings are made to do."""
+    byte = problem.object[problem.start]
+    return f"not valid UTF-8 (byte {byte:#x}): if it is Latin-1, iconv -f LATIN1 -t UTF-8 will help"
 
 
 @contextmanager

@@ -157,7 +157,7 @@ class Detail {
       box.append(h("p", { class: "muted" }, "The history does not follow this feature: it was not among the best."));
       return;
     }
-    const series = [{ name: this.report.names[this.report.features.indexOf(feature)], color: "var(--accent)", ys: past.scores[at] }];
+    const series = [{ name: nameText(this.report.names[this.report.features.indexOf(feature)]), color: "var(--accent)", ys: past.scores[at] }];
     lines(box, 140, "Score over time", { xs: past.positions, unit: past.unit, series, labels: 0, area: past.score !== "gini",
       format: (v, t) => `${number(v)}, rank ${whole.format(past.ranks[at][t])}`,
       yAxis: scoreAxis(series, past.score === "gini", 3) });

@@ -17,8 +17,9 @@ const s = (tag, attributes, ...children) =>
   fill(document.createElementNS(SVG, tag), attributes, children);
 const byId = (id) => document.getElementById(id);
 
+const nameText = (name) => (name === "" ? "(empty name)" : name);
 // A name may hold anything, right-to-left overrides too: bdi keeps them inside.
-const nameNode = (name) => h("bdi", { class: "name", title: name }, name === "" ? "(empty name)" : name);
+const nameNode = (name) => h("bdi", { class: "name", title: name }, nameText(name));
 
 const KINDS = { f4: Float32Array, f8: Float64Array, i4: Int32Array };
 

@@ -39,7 +39,7 @@ function drawLines(host, past, pick) {
     const chosen = past.features.map((_, i) => i);
     if (state.who === "ever") chosen.sort((a, b) => times(b) - times(a) || a - b);
     const series = chosen.slice(0, SHOWN).map((i, c) => ({
-      name: past.names[i],
+      name: nameText(past.names[i]),
       color: color(c),
       pick: () => pick(past.features[i]),
       ys: state.what === "rank" ? [...past.ranks[i]].map((rank) => rank || NaN) : [...past.scores[i]],
@@ -97,7 +97,7 @@ function rowChart(host, label, past, rows, drawRows) {
 function drawHeat(host, past, pick) {
   const [chosen, all] = everBest(past);
   const limits = buckets(past.k);
-  const rows = chosen.map((i) => ({ name: past.names[i], pick: () => pick(past.features[i]) }));
+  const rows = chosen.map((i) => ({ name: nameText(past.names[i]), pick: () => pick(past.features[i]) }));
   const words = limits.map((limit, b) => {
     const from = b ? limits[b - 1] + 1 : 1;
     return limit === Infinity ? `${from} and worse` : from === limit ? `${from}` : `${from}\u2013${limit}`;
@@ -148,7 +148,7 @@ function drawHeat(host, past, pick) {
 function stretches(past) {
   const found = new Map();
   const of = (event) => {
-    if (!found.has(event.feature)) found.set(event.feature, { feature: event.feature, name: event.name, spans: [] });
+    if (!found.has(event.feature)) found.set(event.feature, { feature: event.feature, name: nameText(event.name), spans: [] });
     return found.get(event.feature);
   };
   for (const event of past.events) {
@@ -158,7 +158,7 @@ function stretches(past) {
     else if (open && open.to === null) open.to = event.position;
     else spans.push({ from: null, to: event.position });
   }
-  const names = new Map(past.features.map((feature, i) => [feature, past.names[i]]));
+  const names = new Map(past.features.map((feature, i) => [feature, nameText(past.names[i])]));
   for (const feature of past.members) {
     if (!found.has(feature)) of({ feature, name: names.get(feature) ?? `x${feature}` }).spans.push({ from: null, to: null });
   }
