@@ -397,7 +397,9 @@ def test_missing_values_of_pandas_are_learned_alike():
     y = pd.Series([0, 1, 0, 1])
     many, one = FeatureScreener("t", missing="ignore"), FeatureScreener("t", missing="ignore")
     many.learn_many(X, y)
-    for row, label in zip(X.to_dict("records"), y, strict=True):
+    rows = [dict(zip(X.columns, row, strict=True)) for row in X.itertuples(index=False)]
+    assert rows[1]["a"] is pd.NA
+    for row, label in zip(rows, y, strict=True):
         one.learn_one(row, label)
     assert states(one) == states(many)
 
