@@ -12,7 +12,7 @@ def test_a_block_is_small_however_many_bins_and_classes_there_are():
     bank = Bank().update(rng.integers(0, 5, size=(200, 3000)), np.arange(200) % 40)
     for n_bins in (2, 100):
         sizes = []
-        for block in ranking.blocks(bank, n_bins):
+        for block in ranking.Blocks(bank, n_bins):
             assert block.bin_weights is not None
             assert block.bin_weights.nbytes <= 1 << 25
             sizes.append(block.n_features)

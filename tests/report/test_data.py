@@ -86,6 +86,23 @@ def test_distributions_come_from_the_finest_given(snap):
     assert coarse["weights"][at] == snap.bin_weights[3].tolist()
 
 
+def test_blocks_give_what_the_whole_gives(snap, monkeypatch):
+    def told(snapshot):
+        data = report.build(snapshot, fine=[snap.columns(3, 4)])
+        for group in data["distributions"]:  # which may come in any order
+            of = sorted(zip(group["features"], group["edges"], group["weights"], strict=True))
+            group |= {"features": of, "edges": (), "weights": ()}
+        return data | {"created": ""}
+
+    blocks = [snap.columns(0, 1), snap.columns(1, 4), snap.columns(4, 6)]
+    assert told(blocks) == told(snap)
+    for room in range(8):
+        monkeypatch.setattr(module, "MAX_CELLS", room * (4 + 5 * 2) + 1)
+        assert told(blocks) == told(snap)
+    with pytest.raises(ValueError, match="begins at feature 4; freeze all features"):
+        report.build(blocks[::2])
+
+
 def test_limits(snap, monkeypatch):
     monkeypatch.setattr(module, "MAX_LISTED", 4)
     monkeypatch.setattr(module, "MAX_CELLS", 3 * (4 + 5 * 2) + 1)
@@ -120,6 +137,8 @@ def test_bad_input(snap):
         report.build(Bank())
     with pytest.raises(ValueError, match="nothing to report"):
         report.build()
+    with pytest.raises(ValueError, match="nothing to report"):
+        report.build([])
     with pytest.raises(ValueError, match="nothing to report"):
         report.build(history=ScoreHistory())
     with pytest.raises(ValueError, match="begins at feature 2; freeze all features"):

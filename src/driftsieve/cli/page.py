@@ -11,6 +11,7 @@ import numpy as np
 from driftsieve import report
 from driftsieve.atomic import replacing
 from driftsieve.bank import Bank
+from driftsieve.cli.ranking import Blocks, scores
 from driftsieve.history import ScoreHistory
 from driftsieve.scores import SCORES, rank
 
@@ -30,11 +31,10 @@ def build(
     """The content of a report on a bank, a history or both."""
     if bank is None:
         return report.build(history=history, title=title, parameters=parameters)
-    snapshot = bank.freeze(n_bins)
-    entry = SCORES[score]
-    best = np.argsort(rank(entry.function(snapshot), entry.larger_is_better))[:_N_FINE]
+    larger_is_better = SCORES[score].larger_is_better
+    best = np.argsort(rank(scores(bank, score, n_bins), larger_is_better))[:_N_FINE]
     return report.build(
-        snapshot,
+        Blocks(bank, n_bins),
         score=score,
         history=history,
         fine=[bank.freeze(_FINE_BINS, slice(f, f + 1)) for f in best.tolist()],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -44,7 +44,7 @@ class Ranking:
     def of(cls, bank: Bank, score: str, n_bins: int) -> Ranking:
         entry = SCORES[score]
         scores, pvalues, shares = [], [], []
-        for snapshot in blocks(bank, n_bins):
+        for snapshot in Blocks(bank, n_bins):
             scores.append(entry.function(snapshot))
             pvalues.append(entry.pvalues(snapshot) if entry.pvalues else scores[-1])
             shares.append(_error_shares(snapshot))
@@ -86,17 +86,30 @@ class Ranking:
             WRITERS[path.suffix.lower()](self, file)
 
 
-def blocks(bank: Bank, n_bins: int) -> Iterator[Snapshot]:
-    """Snapshots of all features, some at a time; one of no feature if there are none."""
-    each = (n_bins + 4) * max(1, len(bank.classes))  # numbers: bins, weight, mean, variance, ...
-    size = max(1, _NUMBERS // each)
-    for start in range(0, max(1, bank.n_features), size):
-        yield bank.freeze(n_bins, slice(start, start + size))
+class Blocks(Sequence[Snapshot]):
+    """Snapshots of all features, some at a time; one of no feature if there are none.
+
+    Each is frozen when it is asked for, and kept by nobody.
+    """
+
+    def __init__(self, bank: Bank, n_bins: int) -> None:
+        self._bank, self._n_bins = bank, n_bins
+        each = (n_bins + 4) * max(1, len(bank.classes))  # numbers: bins, weight, mean, variance...
+        self._size = max(1, _NUMBERS // each)
+
+    def __len__(self) -> int:
+        return len(range(0, max(1, self._bank.n_features), self._size))
+
+    def __getitem__(self, i: int) -> Snapshot:  # type: ignore[override]  # of slices there are none
+        if not 0 <= i < len(self):
+            raise IndexError(i)
+        start = i * self._size
+        return self._bank.freeze(self._n_bins, slice(start, start + self._size))
 
 
 def scores(bank: Bank, score: str, n_bins: int) -> Floats:
     """The score of each feature."""
-    return np.concatenate([SCORES[score].function(block) for block in blocks(bank, n_bins)])
+    return np.concatenate([SCORES[score].function(block) for block in Blocks(bank, n_bins)])
 
 
 def is_ready(bank: Bank, score: str) -> bool:
@@ -110,7 +123,7 @@ def is_ready(bank: Bank, score: str) -> bool:
 
 def certificate(bank: Bank) -> Certificate:
     """That of all features of a bank."""
-    return _certificate([_error_shares(block) for block in blocks(bank, 2)])
+    return _certificate([_error_shares(block) for block in Blocks(bank, 2)])
 
 
 def _error_shares(snapshot: Snapshot) -> Floats:

@@ -5,26 +5,27 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftsieve.history import ScoreHistory
-from driftsieve.scores import SCORES, rank
-from driftsieve.snapshot import Snapshot
+from driftsieve.scores import SCORES, Score, rank
+from driftsieve.snapshot import Floats, Snapshot
 
 MAX_LISTED = 100_000
 MAX_CELLS = 1_500_000  # numbers spent on distributions: 5 bins of 2 classes for 100,000 features
 
 
 def build(
-    snapshot: Snapshot | None = None,
+    snapshot: Snapshot | Sequence[Snapshot] | None = None,
     *,
     score: str = "mutual_info",
     history: ScoreHistory | None = None,
@@ -43,8 +44,9 @@ def build(
 
     Parameters
     ----------
-    snapshot : Snapshot, optional
-        All features. Without it, the report tells what ``history`` knows.
+    snapshot : Snapshot or several, optional
+        All features, at once or in blocks that follow each other, which may be frozen anew each
+        time they are gone through. Without it, the report tells what ``history`` knows.
     score : str
         The score that ranks; without a snapshot, that of the history.
     history : ScoreHistory, optional
@@ -63,15 +65,16 @@ def build(
     """
     if score not in SCORES:
         raise ValueError(f"score={score!r} is unknown; expected one of {', '.join(SCORES)}")
-    if not isinstance(snapshot, Snapshot | None):
+    if not isinstance(snapshot, Snapshot | Sequence | None):
         raise TypeError(
             f"snapshot must be a Snapshot, got {type(snapshot).__name__}: pass bank.freeze()"
         )
     if history is not None and not len(history):
         history = None
-    if snapshot is not None:
-        blocks = [fine] if isinstance(fine, Snapshot) else list(fine)
-        content = _of_snapshot(snapshot, score, blocks)
+    blocks = [snapshot] if isinstance(snapshot, Snapshot) else snapshot
+    if blocks:
+        finer = [fine] if isinstance(fine, Snapshot) else list(fine)
+        content = _of_blocks(blocks, score, finer)
     elif history is not None:
         content = _of_history(history)
     else:
@@ -101,40 +104,69 @@ def to_json(data: Mapping[str, Any], *, indent: int | None = None) -> str:
     return json.dumps(finite(data), indent=indent, allow_nan=False)
 
 
-def _of_snapshot(snapshot: Snapshot, score: str, fine: list[Snapshot]) -> dict[str, Any]:
-    if snapshot.first_feature:
-        raise ValueError(
-            f"the snapshot begins at feature {snapshot.first_feature}; freeze all features"
+class _Part(NamedTuple):
+    """What is kept of a block: some numbers a feature, not some for each of its bins."""
+
+    scores: dict[str, Floats]
+    pvalues: dict[str, Floats]
+    error_shares: Floats
+    names: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, block: Snapshot, table: Mapping[str, Score]) -> _Part:
+        return cls(
+            {key: entry.function(block) for key, entry in table.items()},
+            {key: entry.pvalues(block) for key, entry in table.items() if entry.pvalues},
+            _error_shares(block),
+            block.feature_names,
         )
-    have = {"moments": snapshot.mean is not None, "quantiles": snapshot.bin_weights is not None}
+
+
+def _of_blocks(blocks: Sequence[Snapshot], score: str, fine: list[Snapshot]) -> dict[str, Any]:
+    parts: list[_Part] = []
+    n_features = 0
+    for block in blocks:
+        if block.first_feature != n_features:
+            raise ValueError(
+                f"the snapshot begins at feature {block.first_feature}; freeze all features"
+            )
+        table = _known_scores(block, score)
+        parts.append(_Part.of(block, table))
+        n_features += block.n_features
+    scores = {key: np.concatenate([part.scores[key] for part in parts]) for key in table}
+    ranks = {key: rank(scores[key], entry.larger_is_better) for key, entry in table.items()}
+    listed = np.argsort(ranks[score])[:MAX_LISTED]
+    names = [name for part in parts for name in part.names or ()]
+    return {
+        "score": score,
+        "n_features": n_features,
+        "n_eff": float(block.n_eff),
+        "classes": [
+            {"label": str(label), "weight": float(weight)}
+            for label, weight in zip(block.classes, block.class_weight, strict=True)
+        ],
+        "certificate": None if block.rank_error is None else _certificate(parts),
+        "features": listed.tolist(),
+        "names": [str(names[f]) if names else f"x{f}" for f in listed.tolist()],
+        "scores": {key: values[listed].tolist() for key, values in scores.items()},
+        "ranks": {key: values[listed].tolist() for key, values in ranks.items()},
+        "pvalues": {
+            key: np.concatenate([part.pvalues[key] for part in parts])[listed].tolist()
+            if entry.pvalues
+            else None
+            for key, entry in table.items()
+        },
+        "distributions": _distributions(listed, fine, blocks),
+    }
+
+
+def _known_scores(block: Snapshot, score: str) -> dict[str, Score]:
+    have = {"moments": block.mean is not None, "quantiles": block.bin_weights is not None}
     if not have[SCORES[score].needs]:
         raise ValueError(
             f"score={score!r} needs {SCORES[score].needs}, which this snapshot does not have"
         )
-    table = {key: entry for key, entry in SCORES.items() if have[entry.needs]}
-    scores = {key: entry.function(snapshot) for key, entry in table.items()}
-    ranks = {key: rank(scores[key], entry.larger_is_better) for key, entry in table.items()}
-    listed = np.argsort(ranks[score])[:MAX_LISTED]
-    names = snapshot.feature_names
-    return {
-        "score": score,
-        "n_features": snapshot.n_features,
-        "n_eff": float(snapshot.n_eff),
-        "classes": [
-            {"label": str(label), "weight": float(weight)}
-            for label, weight in zip(snapshot.classes, snapshot.class_weight, strict=True)
-        ],
-        "certificate": _certificate(snapshot),
-        "features": listed.tolist(),
-        "names": [f"x{f}" if names is None else str(names[f]) for f in listed.tolist()],
-        "scores": {key: values[listed].tolist() for key, values in scores.items()},
-        "ranks": {key: values[listed].tolist() for key, values in ranks.items()},
-        "pvalues": {
-            key: None if entry.pvalues is None else entry.pvalues(snapshot)[listed].tolist()
-            for key, entry in table.items()
-        },
-        "distributions": _distributions(listed, [*fine, snapshot]),
-    }
+    return {key: entry for key, entry in SCORES.items() if have[entry.needs]}
 
 
 def _of_history(history: ScoreHistory) -> dict[str, Any]:
@@ -154,12 +186,16 @@ def _of_history(history: ScoreHistory) -> dict[str, Any]:
     }
 
 
-def _certificate(snapshot: Snapshot) -> dict[str, Any] | None:
+def _error_shares(block: Snapshot) -> Floats:
     """How far the ranks behind the bins may be from the true ones, as shares of the weight."""
-    if snapshot.rank_error is None:
-        return None
-    weight = snapshot.weight.sum(axis=0)  # less than W where values are missing
-    share = np.divide(snapshot.rank_error, weight, out=np.zeros(weight.size), where=weight > 0)
+    weight = block.weight.sum(axis=0)  # less than W where values are missing
+    error = np.zeros(weight.size) if block.rank_error is None else block.rank_error
+    shares: Floats = np.divide(error, weight, out=np.zeros(weight.size), where=weight > 0)
+    return shares
+
+
+def _certificate(parts: list[_Part]) -> dict[str, Any]:
+    share = np.concatenate([part.error_shares for part in parts])
     return {
         "largest": float(share.max(initial=0.0)),
         "median": float(np.median(share)) if share.size else 0.0,
@@ -167,19 +203,23 @@ def _certificate(snapshot: Snapshot) -> dict[str, Any] | None:
     }
 
 
-def _distributions(listed: NDArray[np.int64], snapshots: list[Snapshot]) -> list[dict[str, Any]]:
+def _distributions(
+    listed: NDArray[np.int64], fine: list[Snapshot], blocks: Iterable[Snapshot]
+) -> list[dict[str, Any]]:
     """Edges and class weights of the features listed, each from the first snapshot that has it.
 
     One entry for each number of bins.
     """
     groups: dict[int, dict[str, Any]] = {}
     left, cells = listed, MAX_CELLS
-    for s in snapshots:
+    for i, s in enumerate(chain(fine, blocks)):
         if s.bin_weights is None or s.edges is None:
             continue
-        inside = (left >= s.first_feature) & (left < s.first_feature + s.n_features)
         n_bins, n_classes = s.bin_weights.shape[1:]
         each = n_bins - 1 + n_bins * n_classes
+        if i >= len(fine):  # there is room for the best, whatever blocks they are in
+            left = left[: cells // each]
+        inside = (left >= s.first_feature) & (left < s.first_feature + s.n_features)
         taken = left[inside][: cells // each]
         left, cells = left[~inside], cells - taken.size * each
         empty = {"n_bins": n_bins, "features": [], "edges": [], "weights": []}
