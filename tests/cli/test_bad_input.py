@@ -143,6 +143,21 @@ def test_rows_of_one_class_are_kept_resumed_and_merged(call, folder):
     assert merged.classes.tolist() == ["fault", "normal"]
 
 
+def test_labels_without_weight_are_told_with_the_cause(call, folder):
+    rows = ["1,a,0", "2,a,0", *(f"{i % 7},b,1" for i in range(3000))]
+    (folder / "a.csv").write_text("\n".join(["x,y,w", *rows]))
+    arguments = ["screen", "a.csv", "--target", "y"]
+    for more, why in [
+        (["--half-life", 1], "the others have faded: lengthen --half-life or raise --alpha"),
+        (["--alpha", 0.5], "the others have faded: lengthen --half-life or raise --alpha"),
+        (["--weight", "w"], "see --weight"),
+    ]:
+        code, out, err = call(*arguments, *more)
+        assert (code, out) == (2, "")
+        assert "of 2 labels, fewer than two have rows of any weight at the end" in err
+        assert f"({why})" in err
+
+
 def test_rows_before_an_error_of_our_own_are_kept_too(call, stream, monkeypatch):
     update = Bank.update_batch
 

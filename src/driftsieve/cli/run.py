@@ -181,6 +181,17 @@ class Run:
                 f"{self._names}: the label is {label!r} in all {self.bank.n_rows:,} rows: there is "
                 "nothing to tell apart (is it the right --target?)"
             )
+        if not is_ready(self.bank, self.settings.score):
+            fades = self.settings.half_life is not None or self.settings.alpha < 1
+            why = (
+                "the others have faded: lengthen --half-life or raise --alpha"
+                if fades
+                else "see --weight"
+            )
+            raise CommandError(
+                f"{self._names}: of {len(self.bank.classes)} labels, fewer than two have rows of "
+                f"any weight at the end, so there is nothing to tell apart ({why})"
+            )
 
     def record(self) -> None:
         """Add the scores of now to the history, if there are any."""
