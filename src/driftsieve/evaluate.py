@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from driftsieve.batch import Batch, Missing
 from driftsieve.frames import Backend, frame_of
@@ -136,6 +135,8 @@ def _is_screener(candidate: Any) -> bool:
 
 def _has_two_classes(screener: Any) -> bool:
     """Whether rows of two classes have weight now, without which nothing can be scored."""
+    from sklearn.utils.validation import check_is_fitted  # it brings in pandas where there is one
+
     check_is_fitted(screener)
     snap = screener.bank_.freeze(features=slice(0))
     return int(np.count_nonzero(unfaded(snap.class_weight, snap))) > 1
