@@ -264,7 +264,7 @@ def _column(values: ArrayLike, what: str) -> NDArray[np.float64]:
         raise ValueError(
             f"{what} should be a 1d array, got an array of shape {given.shape} instead."
         )
-    array = _seconds(given) if what == "t" and given.dtype.kind in "MO" else given
+    array = seconds_of(given) if what == "t" and given.dtype.kind in "MO" else given
     _check_numeric(array.dtype, what)
     column = np.ascontiguousarray(array, dtype=np.float64)
     bad = ~np.isfinite(column)
@@ -274,7 +274,7 @@ def _column(values: ArrayLike, what: str) -> NDArray[np.float64]:
     return column
 
 
-def _seconds(moments: NDArray[Any]) -> NDArray[Any]:
+def seconds_of(moments: NDArray[Any]) -> NDArray[Any]:
     """Seconds since 1970 of datetimes, in UTC where they say no other; NaN where there is none."""
     if moments.dtype.kind == "O":
         if not all(isinstance(moment, date | np.datetime64 | None) for moment in moments):

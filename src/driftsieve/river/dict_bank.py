@@ -20,7 +20,7 @@ from driftsieve import growth
 from driftsieve._core import NO_ROOM, TAKEN, RowCollector, Turn
 from driftsieve._core import Bank as CoreBank
 from driftsieve.bank import Bank, ClockName
-from driftsieve.batch import Batch, Missing
+from driftsieve.batch import Batch, Missing, seconds_of
 from driftsieve.limits import Limits
 from driftsieve.river.frames import Laid, laid_out
 from driftsieve.river.known import Known, Newcomers, is_nothing
@@ -388,10 +388,7 @@ def _seconds(t: Any) -> Any:
     """A datetime as a batch has it, which numpy may else take for a number of nanoseconds."""
     if not isinstance(t, date | np.datetime64):
         return t
-    moments: Any = [t]
-    times = Batch.of(np.empty((1, 0)), [0], t=moments).t
-    assert times is not None
-    return float(times[0])
+    return float(seconds_of(np.array([t], dtype=object))[0])
 
 
 def _check_types(x: Any, w: Any, t: Any) -> None:

@@ -156,6 +156,13 @@ def find_column(columns: Sequence[str], wanted: Column) -> str:
         raise SourceError(f"no column {wanted!r}: there are {_list(columns)}") from None
 
 
+def category(value: Any) -> str | None:
+    """What a code is called: as JSON, csv and Arrow write it."""
+    if value is None or value != value:
+        return None
+    return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
+
+
 def is_position(wanted: Any) -> bool:
     """Whether a column may be meant by its position."""
     try:

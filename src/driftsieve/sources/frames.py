@@ -16,7 +16,14 @@ from scipy import sparse
 from driftsieve.batch import floats, has_integers, names_of_frame
 from driftsieve.sources.arrays import arrays_of
 from driftsieve.sources.base import Options, Rows, SourceError
-from driftsieve.sources.columns import Roles, Table, TableEncoder, Values, check_unique
+from driftsieve.sources.columns import (
+    Roles,
+    Table,
+    TableEncoder,
+    Values,
+    category,
+    check_unique,
+)
 
 
 class FrameReader:
@@ -36,6 +43,11 @@ class FrameReader:
         self._batch_size = options.batch_size
         self._encoder = TableEncoder(options, has_labels="target" in self._arrays)
         self._roles = self._encoder.roles(list(columns.values()))
+        self._numbers = {  # of any kind, or nothing at all
+            str(name)
+            for name, series in zip(columns, self._frame.iter_columns(), strict=True)
+            if series.dtype == nw.Object and not any(isinstance(v, str) for v in series.to_list())
+        }
         features = [name for name in columns if columns[name] not in self._roles.no_features]
         self._has_names = names_of_frame(features) is not None
 
@@ -44,7 +56,13 @@ class FrameReader:
             rows = slice(start, start + self._batch_size)
             part = self._frame[rows]
             arrays = {role: values[rows] for role, values in self._arrays.items()}
-            encoded = self._encoder.encode(table_of(part, self._roles), len(part), arrays)
+            table = {
+                name: np.full(len(part), np.nan)  # nothing in this part of it
+                if name in self._numbers and not isinstance(values, np.ndarray)
+                else values
+                for name, values in table_of(part, self._roles).items()
+            }
+            encoded = self._encoder.encode(table, len(part), arrays)
             if not (self._has_names or sparse.issparse(encoded.X)):
                 encoded = encoded._replace(names=None)
             yield Rows(len(part), encoded)
@@ -86,13 +104,18 @@ def _usable(series: Any, name: str, roles: Roles) -> Values:
 
 def _values(series: nw.Series[Any], name: str, roles: Roles) -> Values:
     dtype = series.dtype
+    if name in roles.categorical and (dtype.is_float() or dtype in (nw.Boolean, nw.Object)):
+        nulls, values = series.is_null().to_list(), series.to_list()
+        return [
+            None if null else category(value) for value, null in zip(values, nulls, strict=True)
+        ]
     if name in roles.categorical or dtype in (nw.String, nw.Categorical, nw.Enum):
         nulls = series.is_null().to_list()  # before the cast, which may make text of them
         texts = series.cast(nw.String).to_list()
         return [None if null else text for text, null in zip(texts, nulls, strict=True)]
     if dtype.is_float() or (has_integers(series) and series.null_count() == 0):
         return series.to_numpy()
-    if name == roles.target and dtype.is_numeric():
+    if name == roles.target and (dtype.is_numeric() or dtype == nw.Boolean):
         return _exact(series.to_list())
     if dtype.is_numeric() or dtype == nw.Boolean:
         return floats(series)
@@ -100,16 +123,17 @@ def _values(series: nw.Series[Any], name: str, roles: Roles) -> Values:
         moments = series.cast(nw.Datetime("us")) if dtype == nw.Date else series
         return floats(moments.dt.timestamp("us")) / 1e6
     if dtype == nw.Object:
-        return _objects(series.to_list(), name, is_target=name == roles.target)
+        return _objects(series, name, is_target=name == roles.target)
     if name in (roles.target, roles.weight, roles.time):
         wanted = "labels must be text or integers, weights and times numbers"
         raise SourceError(f"column {name!r} of type {dtype} cannot be used: {wanted}")
     raise SourceError(f"column {name!r} of type {dtype} cannot be used: leave it out with drop=")
 
 
-def _objects(values: list[Any], name: str, *, is_target: bool) -> Values:
+def _objects(series: nw.Series[Any], name: str, *, is_target: bool) -> Values:
     """The objects of a pandas column: all text or all numbers."""
-    known = [None if value is None or value != value else value for value in values]
+    nulls = series.is_null().to_list()
+    known = [None if null else value for value, null in zip(series.to_list(), nulls, strict=True)]
     kinds = {type(value) for value in known} - {type(None)}
     if all(issubclass(kind, str) for kind in kinds):
         return known
@@ -120,10 +144,12 @@ def _objects(values: list[Any], name: str, *, is_target: bool) -> Values:
 
 
 def _exact(values: list[Any]) -> NDArray[Any]:
-    """Numbers with all their digits where they are integers, as labels must have; NaN for none."""
+    """Labels that are numbers, with all their digits where they are integers; NaN for none."""
 
     def exact(value: Any) -> float:
-        if isinstance(value, Integral | np.bool_):
+        if isinstance(value, bool | np.bool_):
+            return bool(value)
+        if isinstance(value, Integral):
             return int(value)
         number = float(value) if isinstance(value, Real | Decimal) else float("nan")
         return int(value) if number.is_integer() and int(value) == value else number

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from itertools import chain, islice
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftsieve.batch import seconds_of
 from driftsieve.sources.base import LARGE_LABEL, Encoded, Options, Rows, SourceError
-from driftsieve.sources.columns import second
+from driftsieve.sources.columns import category, second
 from driftsieve.sources.features import Features, csr
 
 ROW_ERRORS = (ValueError, TypeError, OverflowError)
@@ -129,7 +131,7 @@ class DictEncoder:
         else:
             record, label = item
         if str(self._target) in self._categorical:
-            label = _category(label)
+            label = category(label)
         weight = t = 0.0
         if self._weight is not None:
             weight = _number(record, self._weight, "weight")
@@ -150,13 +152,16 @@ class DictEncoder:
 
     def _add(self, row: Row, key: str, value: Any) -> None:
         # Plain types first: looking up the abstract Real takes longer than all the rest.
-        if type(value) not in PLAIN and not isinstance(value, Real | np.bool_):
-            raise TypeError(f"{key!r} must be a number or text, got {type(value).__name__}")
+        if type(value) not in PLAIN:
+            if isinstance(value, str):
+                value = str.__str__(value)  # of an Enum what it stands for, not what it is called
+            elif not isinstance(value, Real | np.bool_):
+                raise TypeError(f"{key!r} must be a number or text, got {type(value).__name__}")
         if key not in self._is_text and len(self._is_text) >= self._most_keys:
             self._features.refuse(key)
             return
         if key in self._categorical:
-            value = _category(value)
+            value = category(value)
         if value is None and key not in self._is_text:
             self._undecided.append((row, key))
             return
@@ -209,13 +214,6 @@ class PairEncoder:
         return Rows(len(items), Encoded(np.stack(vectors), y), bad)
 
 
-def _category(value: Any) -> str | None:
-    """What a code is called: as JSON, csv and Arrow write it."""
-    if value is None or value != value:
-        return None
-    return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
-
-
 def _value(record: Mapping[Any, Any], key: Any, what: str) -> Any:
     try:
         return record[key]
@@ -224,11 +222,14 @@ def _value(record: Mapping[Any, Any], key: Any, what: str) -> Any:
 
 
 def _number(record: Mapping[Any, Any], key: Any, what: str) -> float:
-    """A weight, or a time (which may be an ISO date)."""
+    """A weight, or a time (which may be a datetime, or an ISO date)."""
     value = _value(record, key, what)
     try:
-        is_date = what == "time" and isinstance(value, str)
-        number = second(value) if is_date else float(value)
+        if what == "time" and isinstance(value, date | np.datetime64):
+            number = float(seconds_of(np.array([value], dtype=object))[0])
+        else:
+            is_text = what == "time" and isinstance(value, str)
+            number = second(value) if is_text else float(value)
     except ROW_ERRORS:
         number = math.nan
     if math.isnan(number):
