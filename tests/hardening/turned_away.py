@@ -1,0 +1,24 @@
+"""Threads that meet at one bank or screener."""
+
+import contextlib
+import sys
+
+import pytest
+
+
+def is_refused(call):
+    try:
+        call()
+    except RuntimeError as error:
+        return "by another thread" in str(error) or pytest.fail(str(error))
+    return False
+
+
+@contextlib.contextmanager
+def switching_often():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
