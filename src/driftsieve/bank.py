@@ -13,7 +13,6 @@ from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from driftsieve import codec
 from driftsieve._core import Bank as CoreBank
@@ -255,7 +254,7 @@ class Bank:
             raise ValueError(f't is used with clock="time" only; this bank has {self.clock!r}.')
         known, columns = self._header, self._columns
         if columns.n or self._core.ticks:
-            columns.check(_columns_of(batch))
+            columns.check(Columns.of(batch))
         width = batch.n_features
         if known.limits.ignores_new and not batch.was_looked_at:
             batch = batch.looked_at(self.missing)  # all of it, also what is ignored
@@ -265,7 +264,7 @@ class Bank:
         left_out = width - max(columns.n, batch.n_features)
         header = known._replace(
             labels=labels,
-            names=columns.names_with(_columns_of(batch)),
+            names=columns.names_with(Columns.of(batch)),
             ignored_rows=known.ignored_rows + n_ignored,
             ignored_features=max(known.ignored_features, left_out),
         )
@@ -394,10 +393,6 @@ class Bank:
 
     def __copy__(self) -> Bank:
         return copy.deepcopy(self)
-
-
-def _columns_of(batch: Batch) -> Columns:
-    return Columns(batch.feature_names, batch.n_features, sparse.issparse(batch.X))
 
 
 def _restore(data: bytes, n_threads: int | None) -> Bank:

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from driftsieve.batch import Batch
 from driftsieve.labels import check_text
 
 
@@ -17,6 +19,10 @@ class Columns(NamedTuple):
     n: int
     is_sparse: bool
     n_left_out: int = 0  # after the others: a bank had no room for them
+
+    @classmethod
+    def of(cls, batch: Batch) -> Columns:
+        return cls(batch.feature_names, batch.n_features, bool(sparse.issparse(batch.X)))
 
     def check(self, batch: Columns) -> None:
         """ValueError if a bank of these columns cannot take in rows of those.

@@ -279,8 +279,7 @@ class FeatureScreener(SelectorMixin, BaseEstimator):
                 f"X has {batch.n_features} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        is_sparse = bool(sparse.issparse(batch.X))
-        self.bank_._columns.check(Columns(batch.feature_names, batch.n_features, is_sparse))
+        self.bank_._columns.check(Columns.of(batch))
 
     def merge(self, other: FeatureScreener, start: float | None = None) -> Self:
         """Take in the rows that another screener of the same settings has seen.
