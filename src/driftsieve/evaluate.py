@@ -14,7 +14,7 @@ from scipy import sparse
 from driftsieve.batch import Batch, Missing
 from driftsieve.frames import Backend, frame_of
 from driftsieve.labels import labels_of
-from driftsieve.scores.blocks import unfaded
+from driftsieve.scores.blocks import has_two_classes
 from driftsieve.snapshot import Floats
 from driftsieve.stability import jaccard, nogueira
 
@@ -101,7 +101,7 @@ def prequential(
         if screener is not None and update_screener:
             screener.update_batch(batch)
         model.meet(batch)
-        selects = screener is None or _has_two_classes(screener)
+        selects = screener is None or _can_select(screener)
         choice = None
         if selects or model.takes_any_features:
             latest = _Choice.of(screener if selects else None, batch)
@@ -133,13 +133,11 @@ def _is_screener(candidate: Any) -> bool:
     return hasattr(candidate, "update_batch") and hasattr(candidate, "get_support")
 
 
-def _has_two_classes(screener: Any) -> bool:
-    """Whether rows of two classes have weight now, without which nothing can be scored."""
+def _can_select(screener: Any) -> bool:
     from sklearn.utils.validation import check_is_fitted  # it brings in pandas where there is one
 
     check_is_fitted(screener)
-    snap = screener.bank_.freeze(features=slice(0))
-    return int(np.count_nonzero(unfaded(snap.class_weight, snap))) > 1
+    return has_two_classes(screener.bank_.freeze(features=slice(0)))
 
 
 def _check_mask(screener: Any) -> None:

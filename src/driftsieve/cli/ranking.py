@@ -16,6 +16,7 @@ from driftsieve.atomic import replacing
 from driftsieve.bank import Bank
 from driftsieve.report import to_json
 from driftsieve.scores import SCORES, rank
+from driftsieve.scores.blocks import has_two_classes
 from driftsieve.snapshot import Floats, Snapshot
 from driftsieve.sources.files import pyarrow
 
@@ -112,13 +113,9 @@ def scores(bank: Bank, score: str, n_bins: int) -> Floats:
     return np.concatenate([SCORES[score].function(block) for block in Blocks(bank, n_bins)])
 
 
-def is_ready(bank: Bank, score: str) -> bool:
+def is_ready(bank: Bank) -> bool:
     """Whether there are rows of two classes, without which there are no scores."""
-    try:
-        SCORES[score].function(bank.freeze(features=slice(0)))
-    except ValueError:
-        return False
-    return True
+    return has_two_classes(bank.freeze(features=slice(0)))
 
 
 def certificate(bank: Bank) -> Certificate:

@@ -181,7 +181,7 @@ class Run:
                 f"{self._names}: the label is {label!r} in all {self.bank.n_rows:,} rows: there is "
                 "nothing to tell apart (is it the right --target?)"
             )
-        if not is_ready(self.bank, self.settings.score):
+        if not is_ready(self.bank):
             fades = self.settings.half_life is not None or self.settings.alpha < 1
             why = (
                 "the others have faded: lengthen --half-life or raise --alpha"
@@ -196,7 +196,7 @@ class Run:
     def record(self) -> None:
         """Add the scores of now to the history, if there are any."""
         settings = self.settings
-        if not is_ready(self.bank, settings.score) or not self.bank.n_features:
+        if not is_ready(self.bank) or not self.bank.n_features:
             return
         if self.history is None:
             # The best quarter, where that is fewer: with all features in, none would ever enter.
@@ -208,7 +208,7 @@ class Run:
     def leaders(self, n: int = 5) -> list[str]:
         """The names of the best features now."""
         score = self.settings.score
-        if not is_ready(self.bank, score):
+        if not is_ready(self.bank):
             return []
         values = scores(self.bank, score, self.settings.bins)
         best = np.argsort(rank(values, SCORES[score].larger_is_better))[:n]

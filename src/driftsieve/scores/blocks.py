@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftsieve.snapshot import Floats, Snapshot
 
@@ -29,8 +30,8 @@ def per_feature(needs: Needs) -> Callable[[ScoreFunction], ScoreFunction]:
                     f"{kernel.__name__} needs {needs}, which this snapshot does not have: "
                     f"build the bank with {needs}=True"
                 )
-            present = snap.classes[unfaded(snap.class_weight, snap) > 0].tolist()
-            if len(present) < 2:
+            if not has_two_classes(snap):
+                present = snap.classes[_present(snap)].tolist()
                 found = f"only one class: {present[0]!r}" if len(present) else "no class"
                 raise ValueError(
                     "Scoring needs rows of at least 2 classes with positive weight, "
@@ -79,6 +80,15 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
 def unfaded(weight: Floats, snap: Snapshot) -> Floats:
     """0 in place of weights near the end of the range of double, whose quotients would leave it."""
     return np.where(weight > 1e-300 * max(1.0, snap.W), weight, 0.0)
+
+
+def _present(snap: Snapshot) -> NDArray[np.bool_]:
+    return unfaded(snap.class_weight, snap) > 0
+
+
+def has_two_classes(snap: Snapshot) -> bool:
+    """Whether rows of two classes have weight now, without which nothing can be scored."""
+    return int(np.count_nonzero(_present(snap))) > 1
 
 
 def class_sizes(snap: Snapshot) -> Floats:

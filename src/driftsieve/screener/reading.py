@@ -9,6 +9,7 @@ import numpy as np
 from driftsieve import select
 from driftsieve.bank import Bank
 from driftsieve.scores import SCORES, ScoreFunction
+from driftsieve.scores.blocks import has_two_classes
 from driftsieve.screener.rules import RULES
 from driftsieve.snapshot import Floats
 
@@ -47,8 +48,7 @@ def read_bank(
     parts = [np.empty(0)]
     for start in range(0, bank.n_features, step):
         snap = bank.freeze(n_bins, slice(start, start + step))
-        alive = snap.class_weight > 1e-290 * max(1.0, snap.W)  # and not faded out of double's range
-        if one_class is not None and np.count_nonzero(alive) < 2:
+        if one_class is not None and not has_two_classes(snap):
             parts.append(np.full(snap.n_features, one_class))
         else:
             parts.append(function(snap))
