@@ -35,6 +35,7 @@ test: .venv/.test .venv/.browser cpp-test  ## Run the Python and the C++ tests
 	  echo "No Chromium here: the tests of the report in a browser will be skipped."
 	@touch $@
 
+# Nothing is built in isolation, so PySpark, which comes as source, needs setuptools here too.
 .venv/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Driftsieve needs Python 3.11 or newer; name one with make PYTHON=python3.12." >&2; exit 1; }
@@ -45,7 +46,7 @@ test: .venv/.test .venv/.browser cpp-test  ## Run the Python and the C++ tests
 	@echo "Making the virtual environment .venv"
 	@$(PYTHON) -m venv .venv
 	@$(if $(PINNED),$(PIP) --require-hashes --no-deps -r requirements/ci.txt,\
-	  $(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4')
+	  $(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4' 'setuptools>=70.1')
 	@touch $@
 
 # scikit-build-core knows whether the cmake and ninja on PATH will do, and names those of PyPI if not.
