@@ -218,12 +218,15 @@ class SparseSums {
     // Where the other values of a slot have their moments, class 0 first.
     std::size_t others_at(std::size_t slot) const { return others_of_[slot] * room_; }
     std::size_t give_others(std::size_t slot) {
-        if (!has_others(slot)) [[unlikely]] {
-            others_of_[slot] = static_cast<std::uint32_t>(others_.size() / room_);
-            others_.resize(others_.size() + room_);
-            if (ignore_missing_) missing_.resize(others_.size());
-        }
+        if (!has_others(slot)) [[unlikely]]
+            add_others(slot);
         return others_at(slot);
+    }
+    // Apart, so that give_others() is short enough to be inlined.
+    [[gnu::noinline]] void add_others(std::size_t slot) {
+        others_of_[slot] = static_cast<std::uint32_t>(others_.size() / room_);
+        others_.resize(others_.size() + room_);
+        if (ignore_missing_) missing_.resize(others_.size());
     }
 
     // Its columns are slots.
