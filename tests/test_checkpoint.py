@@ -1,6 +1,7 @@
 """Checkpoints come back as they were, and nothing else passes for one."""
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,27 @@ def test_a_header_that_cannot_be_is_refused(
     json.dumps(header)  # the checksum is right, the content is not
     with pytest.raises(ValueError):
         Checkpoint.from_bytes(codec.pack(header, payload))
+
+
+def test_a_large_state_is_read_where_it_is() -> None:
+    X = np.random.default_rng(0).normal(size=(1000, 200))
+    bank = Bank().update(X, X[:, 0] > 0)
+    data = Checkpoint(bank, Place()).to_bytes()
+    assert len(data) > X.nbytes  # rows are kept as they are
+    tracemalloc.start()
+    again = Checkpoint.from_bytes(data)
+    copied = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert again.bank.to_bytes() == bank.to_bytes()
+    assert copied < len(data) / 4
+
+
+@pytest.mark.parametrize("buffer", [bytearray, memoryview, lambda data: np.frombuffer(data, "u1")])
+def test_any_bytes_will_do(buffer: Callable[[bytes], Any], checkpoint: Checkpoint) -> None:
+    data = checkpoint.to_bytes()
+    assert Checkpoint.from_bytes(memoryview(buffer(data))).to_bytes() == data
+    strided = np.repeat(np.frombuffer(data, "u1"), 2)[::2]
+    assert Checkpoint.from_bytes(memoryview(strided)).to_bytes() == data
 
 
 def test_a_bank_is_no_checkpoint(checkpoint: Checkpoint) -> None:

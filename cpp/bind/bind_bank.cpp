@@ -164,9 +164,10 @@ SharedBank* cut(SharedBank& shared, std::size_t begin, std::size_t count) {
     return new SharedBank(shared.use([&](const Bank& bank) { return bank.cut(begin, count); }));
 }
 
-SharedBank* from_bytes(const nb::bytes& bytes) {
+// Anything with a buffer: a bank may lie within a larger state, and is not copied out of it first.
+SharedBank* from_bytes(const Vector<std::uint8_t>& bytes) {
     Bank bank;
-    Reader reader({static_cast<const std::byte*>(bytes.data()), bytes.size()});
+    Reader reader(std::as_bytes(view(bytes)));
     bank.archive(reader);
     reader.expect_end();
     bank.check();
@@ -239,7 +240,8 @@ void register_bank(nb::module_& m) {
     bank.def("cut", &cut, nb::arg("begin"), nb::arg("count"));
     bank.def("totals", &totals);
     bank.def("to_bytes", &to_bytes);
-    bank.def_static("from_bytes", &from_bytes, nb::arg("bytes"));
+    bank.def_static("from_bytes", &from_bytes, nb::arg("bytes"),
+                    nb::sig("def from_bytes(bytes: bytes | memoryview) -> Bank"));
     bank.def_rw("header", &SharedBank::header, nb::arg().none());
     const auto property = [&](const char* name, auto getter) {
         bank.def_prop_ro(name,

@@ -379,7 +379,7 @@ class Bank:
             return codec.pack(self._header.stored(), self._core.to_bytes())
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, n_threads: int | None = None) -> Bank:
+    def from_bytes(cls, data: bytes | memoryview, *, n_threads: int | None = None) -> Bank:
         """The bank that ``to_bytes`` stored; ValueError if the bytes are not sound."""
         header, payload = codec.unpack(data, "bank")
         core = CoreBank.from_bytes(payload)

@@ -59,10 +59,10 @@ class Checkpoint:
             "settings": self.place.settings,
             "bank_bytes": len(bank),
         }
-        return codec.pack(header, bank + history)
+        return codec.pack(header, bank, history)
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, n_threads: int | None = None) -> Self:
+    def from_bytes(cls, data: bytes | memoryview, *, n_threads: int | None = None) -> Self:
         """The checkpoint that ``to_bytes`` stored; ValueError if the bytes are not sound."""
         header, payload = codec.unpack(data, "checkpoint")
         place, size = _place(header), header.get("bank_bytes")

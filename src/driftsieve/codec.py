@@ -23,12 +23,17 @@ VERSION = 2
 _FIXED = struct.Struct("<8sIIQ")
 
 
-def pack(header: dict[str, Any], payload: bytes) -> bytes:
-    """The envelope around ``header`` (anything JSON holds, with a "kind") and ``payload``."""
+def pack(header: dict[str, Any], *payload: bytes | memoryview) -> bytes:
+    """The envelope around ``header`` (anything JSON holds, with a "kind") and a payload in parts.
+
+    A state may be large, so its parts are copied once, and here.
+    """
     text = _json(header)
-    length = struct.pack("<Q", len(text))
-    checksum = zlib.crc32(payload, zlib.crc32(text, zlib.crc32(length)))
-    return MAGIC + struct.pack("<II", VERSION, checksum) + length + text + payload
+    parts = (struct.pack("<Q", len(text)), text, *payload)
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+    return b"".join((MAGIC, struct.pack("<II", VERSION, checksum), *parts))
 
 
 def _json(header: dict[str, Any]) -> bytes:
@@ -38,15 +43,17 @@ def _json(header: dict[str, Any]) -> bytes:
         return json.dumps(header, separators=(",", ":")).encode()
 
 
-def unpack(data: bytes, kind: str) -> tuple[dict[str, Any], bytes]:
+def unpack(data: bytes | memoryview, kind: str) -> tuple[dict[str, Any], memoryview]:
     """Take an envelope apart; ValueError says in one sentence what is wrong with it.
 
-    ``kind`` is what the header's "kind" must say: a history is not a bank.
+    ``kind`` is what the header's "kind" must say: a history is not a bank. The payload is where it
+    was, within ``data``.
     """
     if not isinstance(data, bytes | bytearray | memoryview):  # bytes(10**9) would make as many
         raise TypeError(f"A Driftsieve {kind} is read from bytes, got {type(data).__name__}.")
-    data = bytes(data)
-    if len(data) < _FIXED.size or not data.startswith(MAGIC):
+    data = memoryview(data)
+    data = data.cast("B") if data.c_contiguous else memoryview(bytes(data))
+    if len(data) < _FIXED.size or data[: len(MAGIC)] != MAGIC:
         raise ValueError(f"These bytes are not a Driftsieve {kind}: they do not begin as one does.")
     _, version, checksum, length = _FIXED.unpack_from(data)
     if version != VERSION:
@@ -61,7 +68,7 @@ def unpack(data: bytes, kind: str) -> tuple[dict[str, Any], bytes]:
         raise ValueError("These bytes are malformed: the header is longer than they are.")
     text, payload = data[_FIXED.size : _FIXED.size + length], data[_FIXED.size + length :]
     try:
-        header = json.loads(text)
+        header = json.loads(bytes(text))
     except (ValueError, RecursionError) as error:
         raise ValueError("These bytes are malformed: their header is not JSON.") from error
     if not isinstance(header, dict) or header.get("kind") != kind:

@@ -46,7 +46,7 @@ def pack(
 
 
 def unpack(
-    data: bytes, magic: bytes, version: int, what: str
+    data: bytes | memoryview, magic: bytes, version: int, what: str
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What :func:`pack` was given; ValueError where the bytes are not such, or were damaged."""
     if len(data) < _PREFIX.size + 4 or data[:8] != magic:
@@ -54,11 +54,11 @@ def unpack(
     _, found, length = _PREFIX.unpack_from(data)
     if found != version:
         raise ValueError(f"{what} of version {found}; this release reads version {version}")
-    if zlib.crc32(data[:-4]) != int.from_bytes(data[-4:], "little"):
+    if zlib.crc32(memoryview(data)[:-4]) != int.from_bytes(data[-4:], "little"):
         raise ValueError(f"the bytes of {what} are damaged or cut short: the checksum differs")
     start = _PREFIX.size
     try:
-        header = json.loads(data[start : start + length])
+        header = json.loads(bytes(data[start : start + length]))
         arrays: dict[str, NDArray[Any]] = {}
         start += length
         for name, dtype, shape in header["arrays"]:

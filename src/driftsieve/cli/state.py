@@ -28,7 +28,7 @@ def read_state(path: Path) -> State:
     try:
         if data.startswith(_HISTORY):
             return State(None, ScoreHistory.from_bytes(data))
-        if data[_HEADER:].startswith(_CHECKPOINT):
+        if data.startswith(_CHECKPOINT, _HEADER):
             checkpoint = Checkpoint.from_bytes(data)
             return State(checkpoint.bank, checkpoint.history, checkpoint.place)
         return State(Bank.from_bytes(data))

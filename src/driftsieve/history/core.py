@@ -259,7 +259,7 @@ class ScoreHistory:
         return pack(_MAGIC, _VERSION, meta, tables | events)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
+    def from_bytes(cls, data: bytes | memoryview) -> Self:
         """The history that :meth:`to_bytes` wrote; ValueError where the bytes are not one."""
         meta, arrays = unpack(data, _MAGIC, _VERSION, "a ScoreHistory")
         try:
