@@ -17,7 +17,7 @@ import pytest
 from river import checks, compose, linear_model, stream
 
 from driftsieve import offline
-from driftsieve.river import FeatureScreener, dict_bank
+from driftsieve.river import FeatureScreener, room
 from driftsieve.scores import SCORES
 from river_rows import learned, rows_of, states
 
@@ -77,7 +77,7 @@ def test_scores_are_those_of_the_definition(absent, score, half_life):
 @pytest.mark.parametrize("absent", ["zero", "missing"])
 @pytest.mark.parametrize("half_life", [None, 50])
 def test_many_rows_are_learned_as_one_by_one(absent, half_life, monkeypatch):
-    monkeypatch.setattr(dict_bank, "_MOST_CELLS", 200)  # a few rows wait at a time
+    monkeypatch.setattr(room, "_MOST_CELLS", 200)  # a few rows wait at a time
     rng = np.random.default_rng(1)
     one, many, read = (FeatureScreener(absent=absent, half_life=half_life) for _ in range(3))
     for columns in ("ba", "ba", "bcda", "ed", "a", "abcdefg"):

@@ -16,22 +16,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from driftsieve import growth
 from driftsieve._core import NO_ROOM, TAKEN, RowCollector, Turn
 from driftsieve._core import Bank as CoreBank
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing, seconds_of
+from driftsieve.growth import SharedMeter
 from driftsieve.limits import Limits
 from driftsieve.river.frames import Laid, laid_out
-from driftsieve.river.known import Known, Newcomers, is_nothing
+from driftsieve.river.known import NOBODY, Known, Newcomers, is_nothing
+from driftsieve.river.room import ROWS, Room
 from driftsieve.scores import ScoreFunction
 from driftsieve.screener.reading import read_bank
 from driftsieve.snapshot import Floats
-
-_MOST_CELLS = 1 << 22  # 32 MB of rows wait at most
-_MOST_VALUES = 1 << 17  # and that many of late features
-_ROWS = 1024  # wait, or a block: giving some to the banks costs as much as a hundred rows
-_NOBODY = Newcomers([], [])
 
 
 class DictBank:
@@ -74,7 +70,7 @@ class DictBank:
         self._taken = 0  # rows that the banks have
         self._n_values = 0  # and values of late features
         self._no_late = sparse.csr_array((0, 0))  # what the last rows had of late features
-        self._turned_away = -_ROWS  # rows there were when newcomers last found no room
+        self._turned_away = -ROWS  # rows there were when newcomers last found no room
         self._turn = Turn()
         self._collect(0)
 
@@ -214,7 +210,7 @@ class DictBank:
         ]
         # In C from the first to the last, so that a signal comes before all of them or after.
         deque(map(operator.call, steps), 0)
-        self._make_room()
+        self._room.make(self._taken, self._n_values)
 
     def _late(self, laid: Laid) -> sparse.csr_array:
         shape = (len(laid.indptr) - 1, len(self._known.columns) - self._width)
@@ -246,7 +242,7 @@ class DictBank:
         late = sum(self._known.columns.get(key, -1) >= self._width for key in keys)
         choices = [new]
         if self._limits.ignores_new:
-            choices += [Newcomers([], new.labels), _NOBODY]
+            choices += [Newcomers([], new.labels), NOBODY]
         for admitted in choices:
             n_new = 0 if self._starts() else len(admitted.keys)
             if self._has_room(n_rows, n_rows * (late + n_new), admitted):
@@ -255,62 +251,19 @@ class DictBank:
 
     def _has_room(self, rows: int, values: int, new: Newcomers) -> bool:
         # Newcomers may fill half of the room, so that what is known can go on.
-        halved = self._limits.ignores_new and new != _NOBODY
+        halved = self._limits.ignores_new and new != NOBODY
         limit = (0.5 if halved else 1.0) * self._limits.bytes
-        many = math.inf if halved else rows
-        if self._needed(many, values, new) <= limit:
+        width = self._width_with(new)
+        needed = partial(self._room.needed, math.inf if halved else rows, values, new, width)
+        if needed() <= limit:
             return True
-        if halved and self.n_rows - self._turned_away < _ROWS:
+        if halved and self.n_rows - self._turned_away < ROWS:
             return False
         self.flush()  # what waits may take less when it no longer does
-        found = self._needed(many, values, new) <= limit
+        found = needed() <= limit
         if halved and not found:
             self._turned_away = self.n_rows
         return found
-
-    def _needed(self, rows: float, values: int, new: Newcomers = _NOBODY) -> float:
-        """Bytes there may be with the rows that wait, and so many more and their newcomers."""
-        n_keys = len(self._known.columns) + len(new.keys)
-        n_classes = len(self._known.classes) + len(new.labels)
-        widths = [n_keys if self._starts() else self._width]
-        if self.absent == "missing":
-            wider = self._wider(n_keys) if n_keys > self._width else self._width
-            widths = np.diff([0, *self._ends, wider]).tolist()
-        rows, values = rows + len(self._rows), values + self._rows.n_values
-        further = 8 * self._width * self._block * self._further_blocks
-        return further + self._meter.needed(widths, n_keys - self._width, n_classes, rows, values)
-
-    def _new_meter(self) -> growth.SharedMeter:
-        if self.absent == "zero":
-            return growth.SharedMeter([self._banks[0]._core], self._banks[1]._core)
-        banks = (*self._banks, self._template)  # the next one that there will be
-        return growth.SharedMeter([bank._core for bank in banks], None)
-
-    def _make_room(self) -> None:
-        """Rows wait up to the end of a block of the banks, which take whole blocks as they lie."""
-        self._meter.measure(self._n_values)
-        if self.clock == "batch":
-            most = 1
-        elif self._block * self._width <= _MOST_CELLS:
-            most = self._block * (1 + self._further_blocks) - self._taken % self._block
-        else:
-            most = max(1, _MOST_CELLS // 8 // self._width)
-        left = self._limits.bytes - self._needed(most, 0)
-        if left < 0:
-            left = max(0.0, self._limits.bytes - self._needed(0, 0)) / 2
-            most = min(most, int(left / self._meter.of_row(self._width)))
-        values = left / growth.of_value(len(self._known.classes))
-        self._rows.make_room(most, int(min(_MOST_VALUES, max(0.0, values))))
-
-    @property
-    def _block(self) -> int:
-        return self._template._core.block_rows
-
-    def _count_further_blocks(self) -> int:
-        """How many blocks may wait beyond one, which is what the meter allows for."""
-        further = min(_ROWS, _MOST_CELLS // max(1, self._width)) // self._block - 1
-        nbytes = 8 * self._width * self._block * further
-        return further if 0 < 4 * nbytes <= self._limits.bytes - self._needed(0, 0) else 0
 
     # --- what is known --------------------------------------------------------------------------
 
@@ -318,36 +271,44 @@ class DictBank:
         """Whether the keys that come next are those of the first row."""
         return not self._known.columns and not self.n_rows
 
-    def _wider(self, n_keys: int) -> int:
+    def _width_with(self, new: Newcomers) -> int:
+        n_keys = len(self._known.columns) + len(new.keys)
+        if self._starts():
+            return n_keys
+        if self.absent == "zero" or n_keys <= self._width:
+            return self._width
         return max(n_keys, 2 * self._width)
 
     def _learn_keys(self, new: Newcomers) -> None:
         starts = self._starts()
-        known = len(self._known.columns) + len(new.keys)
-        widens = self.absent == "missing" and known > self._width
+        width = self._width_with(new)
+        widens = self.absent == "missing" and width > self._width
         if widens:
             self.flush()
         self._known.add(new)
         if widens:
             self._banks.append(self._new_bank())
-            self._ends.append(self._wider(known))
-            self._collect(self._wider(known))
-        elif starts:
-            self._collect(known)
+            self._ends.append(width)
+        if widens or starts:
+            self._collect(width)
 
     @property
     def _fill(self) -> float:
         return 0.0 if self.absent == "zero" else math.nan
 
     def _collect(self, width: int) -> None:
-        self._width = width  # of all dense columns
         dense = self._banks[:1] if self.absent == "zero" else self._banks
         home = dense[0]._core if width and len(dense) == 1 else None  # several get a part each
-        self._rows = self._collector(self._known.columns, self._known.classes, width, home)
-        self._meter = self._new_meter()
-        self._further_blocks = 0
-        self._further_blocks = self._count_further_blocks()
-        self._make_room()
+        rows = self._collector(self._known.columns, self._known.classes, width, home)
+        room = Room(self._limits.bytes, self._known, rows, self._new_meter(), width, self._ends)
+        room.make(self._taken, self._n_values)
+        self._width, self._rows, self._room = width, rows, room  # width: of all dense columns
+
+    def _new_meter(self) -> SharedMeter:
+        if self.absent == "zero":
+            return SharedMeter([self._banks[0]._core], self._banks[1]._core)
+        banks = (*self._banks, self._template)  # the next one that there will be
+        return SharedMeter([bank._core for bank in banks], None)
 
     def _collector(
         self,
@@ -369,7 +330,7 @@ class DictBank:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        left_out = ("_rows", "_turn", "_meter", "_further_blocks")
+        left_out = ("_rows", "_turn", "_room")
         with self._turn:
             self.flush()  # what waits and what does not is no part of the state
             state = {name: v for name, v in vars(self).items() if name not in left_out}

@@ -21,6 +21,9 @@ class Newcomers(NamedTuple):
     labels: list[Hashable]
 
 
+NOBODY = Newcomers([], [])
+
+
 class Known:
     """Columns are numbered in sorted order of the keys that come together, classes as they come.
 
