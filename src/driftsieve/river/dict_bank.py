@@ -6,7 +6,6 @@ import math
 import operator
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
-from datetime import date
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
@@ -19,11 +18,12 @@ from scipy import sparse
 from driftsieve._core import NO_ROOM, TAKEN, RowCollector, Turn
 from driftsieve._core import Bank as CoreBank
 from driftsieve.bank import Bank, ClockName
-from driftsieve.batch import Batch, Missing, seconds_of
+from driftsieve.batch import Batch, Missing
 from driftsieve.growth import SharedMeter
 from driftsieve.limits import Limits
 from driftsieve.river.frames import Laid, laid_out
-from driftsieve.river.known import NOBODY, Known, Newcomers, is_nothing
+from driftsieve.river.known import NOBODY, Known, Newcomers
+from driftsieve.river.one_row import check_types, is_nothing, seconds
 from driftsieve.river.room import ROWS, Room
 from driftsieve.scores import ScoreFunction
 from driftsieve.screener.reading import read_bank
@@ -104,7 +104,7 @@ class DictBank:
     ) -> None:
         """Take in a row. A bad one raises an error and leaves all as it was."""
         if t is not None and type(t) is not float:
-            t = _seconds(t)
+            t = seconds(t)
         try:
             answer = self._rows.append(x, y, w, t)
             if answer == NO_ROOM:
@@ -114,7 +114,7 @@ class DictBank:
                 with self._turn:
                     self._append_new(x, y, w, t)
         except TypeError:
-            _check_types(x, w, t)
+            check_types(x, w, t)
             if self.missing == "error" or not any(map(is_nothing, x.values())):
                 raise
             filled = {key: math.nan if is_nothing(value) else value for key, value in x.items()}
@@ -343,20 +343,3 @@ class DictBank:
         self._banks = [Bank.from_bytes(data, n_threads=n_threads) for data in state["_banks"]]
         self._turn = Turn()
         self._collect(self._width)
-
-
-def _seconds(t: Any) -> Any:
-    """A datetime as a batch has it, which numpy may else take for a number of nanoseconds."""
-    if not isinstance(t, date | np.datetime64):
-        return t
-    return float(seconds_of(np.array([t], dtype=object))[0])
-
-
-def _check_types(x: Any, w: Any, t: Any) -> None:
-    if not isinstance(x, dict):
-        raise TypeError(f"x must be a dictionary of features, got {type(x).__name__}.")
-    for name, value in (("w", w), ("t", 0.0 if t is None else t)):
-        try:
-            math.fabs(value)  # unlike float(), it takes no text
-        except (TypeError, ValueError):
-            raise TypeError(f"{name} must be a number, got {value!r}.") from None

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 from driftsieve.limits import Limits
-
-
-def is_nothing(value: Any) -> bool:
-    """Whether it is None, or the NA of pandas, which equals nothing and differs from nothing."""
-    return value is None or value is getattr(sys.modules.get("pandas"), "NA", None)
+from driftsieve.river.one_row import is_nothing
 
 
 class Newcomers(NamedTuple):
