@@ -13,6 +13,8 @@ from scipy import sparse
 from driftsieve.batch import Batch
 from driftsieve.sources import SourceError, as_batches
 
+X = np.arange(30.0).reshape(10, 3)
+Y = np.arange(10) % 3
 ROLES = {"target": "label", "weight": "w", "time": "ts"}
 
 
