@@ -68,6 +68,23 @@ def test_the_largest_numbers_there_are(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("exponent", [0, 150, 155, 200, 307])
+def test_a_class_without_weight_moves_no_score_however_large_values_are(form, exponent):
+    two, three = np.array([[1.0], [2.0]]), np.array([[1.0], [2.0], [-9.0]])
+    found = scores(form(three * 10.0**exponent), [0, 1, 2], weight=[1, 1, 0])
+    assert found == scores(form(two), [0, 1])
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("scale", [1e150, 1e154, 1e200, 1e300, LARGEST / 40])
+def test_constant_classes_of_any_size_are_told_apart(form, scale):
+    values = np.repeat([-40.0, 40.0, 8.0, -8.0], 5)[:, None] * scale
+    found = scores(form(values), np.repeat(np.arange(4), 5))
+    assert found["t"] == pytest.approx(scores(values / scale, np.repeat(np.arange(4), 5))["t"])
+    assert found["fisher"] == [np.inf]
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_there_is_one_zero(form):
     signs = np.where(RNG.random((N, 1)) < 0.5, -0.0, 0.0)
     found = scores(form(np.where(Y[:, None] == 1, signs, np.abs(signs))), Y)

@@ -14,6 +14,7 @@ from driftsieve.scores.blocks import class_sizes, per_feature, ratio, unfaded
 from driftsieve.snapshot import Floats, Snapshot
 
 _EPS = float(np.finfo(np.float64).eps)
+_LARGE = 1e150
 
 
 class Group(NamedTuple):
@@ -35,6 +36,10 @@ def class_groups(snap: Snapshot) -> list[Group]:
     known = np.isfinite(mean) & ~np.isnan(snap.var)
     mean = np.where((weight > 0) & known, mean, 0.0)
     var = np.where(weight > 0, np.where(known, snap.var, np.inf), 0.0)
+    largest = np.abs(mean).max(axis=0, initial=0.0)
+    if (largest > _LARGE).any():  # no score depends on the unit, and squares must not overflow
+        power = np.where(largest > _LARGE, np.frexp(largest)[1], 0)
+        mean, var = np.ldexp(mean, -power), np.ldexp(var, -2 * power)
     groups = zip(weight, class_sizes(snap), mean, var, strict=True)
     return [Group(*group) for group in groups]
 
