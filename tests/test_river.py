@@ -103,6 +103,22 @@ def test_weights_and_times():
     assert many.scores["a"] == pytest.approx(screener.scores["a"], rel=1e-12)
 
 
+@pytest.mark.parametrize("score", ["t", "chi2"])
+def test_rows_before_a_late_key_may_have_been_of_a_later_time(score):
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, 200)
+    X = rng.normal(size=(200, 2)) + [[1.0, 0.5]] * y[:, None]
+    X[0, 1] = np.nan  # the key is late
+    t = np.arange(200.0)
+    t[0] = 500.0
+    screener = FeatureScreener(score, half_life=100, clock="time", absent="missing")
+    for (a, b), label, time in zip(X.tolist(), y.tolist(), t, strict=True):
+        screener.learn_one({"a": a} if np.isnan(b) else {"a": a, "b": b}, label, t=time)
+    weight = offline.clock_weights(t, clock="time", half_life=100)
+    expected = offline.scores(X, y, score=score, sample_weight=weight, missing="ignore")
+    assert list(screener.scores.values()) == pytest.approx(expected, rel=1e-9)
+
+
 def test_rows_that_wait_and_rows_that_were_read_share_their_room():
     rows = [{f"k{j}": float(i * j % 13) for j in range(200)} for i in range(1000)]
     screener = learned(rows[:500], [0, 1] * 250)

@@ -234,6 +234,10 @@ void register_bank(nb::module_& m) {
     bank.def("merge", &merge, nb::arg("other"), nb::arg("class_map").noconvert(),
              nb::arg("target").noconvert(), nb::arg("n_classes"), nb::arg("n_features"),
              nb::arg("start"), nb::arg("n_threads"), nb::arg("header"));
+    bank.def(
+        "catch_up",
+        [](SharedBank& shared, double now) { shared.use([&](Bank& used) { used.catch_up(now); }); },
+        nb::arg("now"));
     bank.def("freeze", &freeze, nb::arg("begin"), nb::arg("n_features"), nb::arg("n_bins"),
              nb::arg("class_place").noconvert(), nb::arg("n_threads"));
     bank.def("seen", &seen, nb::arg("begin"), nb::arg("n_features"));

@@ -37,6 +37,8 @@ class Bank {
     std::size_t n_classes() const { return n_classes_; }
     std::uint64_t ticks() const { return timeline_.ticks(); }
     double now() const { return timeline_.now(); }
+    // For a bank of features that are new in a stream by time: others had the rows before.
+    void catch_up(double now) { timeline_.catch_up(now); }
     bool is_sparse() const {
         return std::holds_alternative<SparseStore>(store_) ||
                std::holds_alternative<SparseMoments>(store_);

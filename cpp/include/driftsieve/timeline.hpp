@@ -67,6 +67,9 @@ class Timeline {
         now_ = std::max(now_, other.now_ + start);
     }
 
+    // Rows of the same stream, which others have, were read up to `now`.
+    void catch_up(double now) { now_ = std::max(now_, now); }
+
     template <class Archive>
     void archive_kind(Archive& ar) {
         double half_life = fading_.half_life();

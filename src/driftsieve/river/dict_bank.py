@@ -287,7 +287,10 @@ class DictBank:
             self.flush()
         self._known.add(new)
         if widens:
-            self._banks.append(self._new_bank())
+            bank = self._new_bank()
+            if self.clock == "time" and self._banks:  # which had rows of later times, perhaps
+                bank._core.catch_up(self._banks[0]._core.now)
+            self._banks.append(bank)
             self._ends.append(width)
         if widens or starts:
             self._collect(width)
