@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -16,6 +21,13 @@ from driftsieve.sources import SourceError, as_batches
 X = np.arange(30.0).reshape(10, 3)
 Y = np.arange(10) % 3
 ROLES = {"target": "label", "weight": "w", "time": "ts"}
+LINES = "".join(f"{i % 2} 1:{i} {i + 2}:1\n" for i in range(1000)).encode()
+COMPRESS = {
+    "gz": partial(gzip.compress, mtime=0),  # the same in every process that collects tests
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda data: pa.compress(data, codec="zstd", asbytes=True),
+}
 
 
 def dense(batch: Batch) -> np.ndarray[Any, Any]:
@@ -47,3 +59,7 @@ def error_of(path: Path, **options: Any) -> str:
     assert "\n" not in message
     assert message.startswith(str(path))
     return message.removeprefix(str(path))
+
+
+def labels(source: Any, **options: Any) -> list[int]:
+    return [int(label) for batch in as_batches(source, **options) for label in batch.y]

@@ -7,61 +7,16 @@ import gzip
 import io
 import lzma
 import os
-import re
 import sys
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from source_helpers import assert_same_batches, error_of, write
+from source_helpers import COMPRESS, LINES, error_of, labels, write
 
 from driftsieve.sources import FORMATS, SourceError, as_batches
-
-LINES = "".join(f"{i % 2} 1:{i} {i + 2}:1\n" for i in range(1000)).encode()
-COMPRESS = {
-    "gz": partial(gzip.compress, mtime=0),  # the same in every process that collects tests
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
-    "zst": lambda data: pa.compress(data, codec="zstd", asbytes=True),
-}
-
-
-def labels(source: Any, **options: Any) -> list[int]:
-    return [int(label) for batch in as_batches(source, **options) for label in batch.y]
-
-
-@pytest.mark.parametrize("suffix", COMPRESS)
-def test_compressed_files(suffix: str, tmp_path: Path) -> None:
-    plain = write(tmp_path / "a.svm", LINES)
-    packed = write(tmp_path / f"a.svm.{suffix}", COMPRESS[suffix](LINES))
-    batches = as_batches(packed, batch_size=300)
-    assert_same_batches(batches, as_batches(plain, batch_size=300))
-    assert batches.bytes_read == batches.total_bytes == packed.stat().st_size
-
-
-@pytest.mark.parametrize("suffix", COMPRESS)
-def test_files_of_several_compressed_parts(suffix: str, tmp_path: Path) -> None:
-    half = len(LINES) // 2
-    parts = COMPRESS[suffix](LINES[:half]) + COMPRESS[suffix](LINES[half:])
-    assert len(labels(write(tmp_path / f"a.svm.{suffix}", parts))) == 1000
-
-
-@pytest.mark.parametrize("suffix", COMPRESS)
-@pytest.mark.parametrize("damage", [0, 2, 10])
-def test_a_damaged_part_is_not_passed_over(suffix: str, damage: int, tmp_path: Path) -> None:
-    first, second = COMPRESS[suffix](LINES), bytearray(COMPRESS[suffix](LINES))
-    second[damage] ^= 255
-    message = error_of(write(tmp_path / f"a.svm.{suffix}", first + second))
-    assert re.match(r", near line \d+: cannot be read: ", message)
-
-
-@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz"])
-def test_zeros_after_a_part_are_padding(suffix: str, tmp_path: Path) -> None:
-    part = COMPRESS[suffix](LINES) + bytes(100_000)
-    assert len(labels(write(tmp_path / f"a.svm.{suffix}", part + part))) == 2000
 
 
 @pytest.mark.parametrize(
@@ -90,21 +45,6 @@ def test_options_of_another_format_are_refused(
     for rows in (([[1.0]], [0]), [{"a": 1, "y": 0}]):
         with pytest.raises(SourceError, match=f"^{name}= does not go with sources that are no"):
             as_batches(rows, **option)
-
-
-@pytest.mark.parametrize("suffix", COMPRESS)
-def test_truncated_files(suffix: str, tmp_path: Path) -> None:
-    packed = COMPRESS[suffix](LINES)
-    path = write(tmp_path / f"a.svm.{suffix}", packed[: len(packed) // 2])
-    for on_error in ("raise", "skip"):
-        message = error_of(path, on_error=on_error)
-        assert message.startswith(", near line ")
-        assert "cannot be read: " in message
-
-
-@pytest.mark.parametrize("suffix", COMPRESS)
-def test_files_that_are_not_compressed(suffix: str, tmp_path: Path) -> None:
-    assert "cannot be read: " in error_of(write(tmp_path / f"a.svm.{suffix}", LINES))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import bz2
 import io
 import lzma
 from collections.abc import Callable
+from functools import partial
+from itertools import chain
 from typing import Any
 
 MAX_MEMORY = 1 << 27  # bytes; xz -9 makes files that need half of it
@@ -13,17 +15,18 @@ _BLOCK = 1 << 16
 
 
 class Streams(io.RawIOBase):
-    """The bytes that the streams in a file hold; zeros may follow each of them.
+    """The bytes that the streams in a file hold; zeros, in whole units, may follow each of them.
 
     Whatever else follows a stream must be another. ``BZ2File`` and ``LZMAFile`` end without a word
     where it cannot be read, and all the rows in it would be missing.
     """
 
-    def __init__(self, raw: Any, decoder: Callable[[], Any]) -> None:
+    def __init__(self, raw: Any, decoder: Callable[[], Any], unit: int = 1) -> None:
         self._raw = raw
         self._new_decoder = decoder
         self._decoder = decoder()
-        self._begun = False  # with the present stream
+        self._unit = unit
+        self._is_empty = True  # as far as is known
 
     def readable(self) -> bool:
         return True
@@ -33,29 +36,46 @@ class Streams(io.RawIOBase):
         while not data:
             given = b""
             if self._decoder.eof:
-                given = self._decoder.unused_data.lstrip(b"\0")
-                self._decoder, self._begun = self._new_decoder(), False
-            if not given and self._decoder.needs_input:
+                given = self._after_zeros()
+                if not given:
+                    return 0
+                self._decoder = self._new_decoder()
+            elif self._decoder.needs_input:
                 given = self._raw.read(_BLOCK)
-                given = given if self._begun else given.lstrip(b"\0")
-                if not given and not self._begun:
+                if not given and self._is_empty:
                     return 0
                 if not given:
                     raise EOFError("the file ends before the end of its last stream")
-            self._begun = True
+            self._is_empty = False
             data = self._decoder.decompress(given, len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
+    def _after_zeros(self) -> bytes:
+        """What follows the stream that has ended and its zeros; nothing at the end of the file."""
+        n_zeros, found = 0, b""
+        for given in chain([self._decoder.unused_data], iter(partial(self._raw.read, _BLOCK), b"")):
+            found = given.lstrip(b"\0")
+            n_zeros += len(given) - len(found)
+            if found:
+                break
+        if n_zeros % self._unit:
+            raise ValueError(f"{n_zeros} zeros follow a stream, no multiple of {self._unit}")
+        return found
+
 
 def bz2_file(raw: Any) -> Streams:
-    """The bytes that a bz2 file holds."""
+    """The bytes that a bz2 file holds.
+
+    ``bzip2`` warns of zeros and passes over all that follows them: here it is read.
+    """
     return Streams(raw, bz2.BZ2Decompressor)
 
 
 def xz_file(raw: Any) -> Streams:
     """The bytes that an xz file holds; ``LZMAError`` if they take more than ``MAX_MEMORY``.
 
-    A header may ask for 4 GiB, and ``LZMAFile`` takes them.
+    A header may ask for 4 GiB, and ``LZMAFile`` takes them. Padding is zeros in units of four.
     """
-    return Streams(raw, lambda: lzma.LZMADecompressor(lzma.FORMAT_AUTO, memlimit=MAX_MEMORY))
+    limited = partial(lzma.LZMADecompressor, lzma.FORMAT_AUTO, memlimit=MAX_MEMORY)
+    return Streams(raw, limited, unit=4)
