@@ -59,7 +59,7 @@ def test_a_null_is_missing_whatever_a_cast_makes_of_it(monkeypatch: pytest.Monke
         return nw.from_native(pd.Series(map(str, series.to_list())), series_only=True)
 
     monkeypatch.setattr(nw.Series, "cast", cast)  # as it is for pandas before 3, in many versions
-    data = pd.DataFrame({"c": ["u", None, "v"], "y": [0, 1, 0]})
+    data = pd.DataFrame({"c": pd.Categorical(["u", None, "v"]), "y": [0, 1, 0]})
     (batch,) = as_batches(data, target="y")
     assert batch.feature_names == ("c=u", "c=v")
 

@@ -158,6 +158,10 @@ def find_column(columns: Sequence[str], wanted: Column) -> str:
 
 def category(value: Any) -> str | None:
     """What a code is called: as JSON, csv and Arrow write it."""
+    if type(value) is str:
+        return value
+    if isinstance(value, bytes):
+        return value.decode()
     if value is None or value != value:
         return None
     return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)

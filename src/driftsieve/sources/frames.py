@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Integral, Real
@@ -46,7 +46,9 @@ class FrameReader:
         self._numbers = {  # of any kind, or nothing at all
             str(name)
             for name, series in zip(columns, self._frame.iter_columns(), strict=True)
-            if series.dtype == nw.Object and not any(isinstance(v, str) for v in series.to_list())
+            if str(name) not in self._roles.categorical
+            and series.dtype == nw.Object
+            and not any(isinstance(v, str) for v in series.to_list())
         }
         features = [name for name in columns if columns[name] not in self._roles.no_features]
         self._has_names = names_of_frame(features) is not None
@@ -104,15 +106,8 @@ def _usable(series: Any, name: str, roles: Roles) -> Values:
 
 def _values(series: nw.Series[Any], name: str, roles: Roles) -> Values:
     dtype = series.dtype
-    if name in roles.categorical and (dtype.is_float() or dtype in (nw.Boolean, nw.Object)):
-        nulls, values = series.is_null().to_list(), series.to_list()
-        return [
-            None if null else category(value) for value, null in zip(values, nulls, strict=True)
-        ]
     if name in roles.categorical or dtype in (nw.String, nw.Categorical, nw.Enum):
-        nulls = series.is_null().to_list()  # before the cast, which may make text of them
-        texts = series.cast(nw.String).to_list()
-        return [None if null else text for text, null in zip(texts, nulls, strict=True)]
+        return _categories(series, name)
     if dtype.is_float() or (has_integers(series) and series.null_count() == 0):
         return series.to_numpy()
     if name == roles.target and (dtype.is_numeric() or dtype == nw.Boolean):
@@ -128,6 +123,21 @@ def _values(series: nw.Series[Any], name: str, roles: Roles) -> Values:
         wanted = "labels must be text or integers, weights and times numbers"
         raise SourceError(f"column {name!r} of type {dtype} cannot be used: {wanted}")
     raise SourceError(f"column {name!r} of type {dtype} cannot be used: leave it out with drop=")
+
+
+def _categories(series: nw.Series[Any], name: str) -> list[str | None]:
+    """What the values are called, each by itself: a cast of all would look at the others too."""
+    nulls = series.is_null().to_list()
+    if series.dtype in (nw.Categorical, nw.Enum) and series.implementation.is_pandas_like():
+        series = series.cast(nw.Object)  # else pandas may make floats of integers beside a null
+    values = series.to_list()
+    kinds = set(map(type, values))
+    if series.dtype == nw.Duration or not all(issubclass(kind, Hashable) for kind in kinds):
+        raise SourceError(
+            f"column {name!r} of type {series.dtype} holds no categories: make text of it, or "
+            "leave it out with drop="
+        )
+    return [None if null else category(value) for value, null in zip(values, nulls, strict=True)]
 
 
 def _objects(series: nw.Series[Any], name: str, *, is_target: bool) -> Values:
