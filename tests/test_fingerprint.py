@@ -69,3 +69,31 @@ def test_a_pipe_has_no_fingerprint(files: list[Path]) -> None:
     assert with_pipe.up_to(50) is None
     assert "pipe" in (with_pipe.difference(None) or "")
     assert "pipe" in (fingerprint(files).difference(None) or "")
+
+
+def test_what_was_read_comes_first_though_it_may_have_changed(files: list[Path]) -> None:
+    seen = fingerprint(files).up_to(130)
+    a, b, c = files
+    for paths in ([a, b], [a, b, c], [a, b, a]):
+        assert fingerprint(paths).displaced(seen) is None
+    b.write_bytes(b"bb")
+    c.write_bytes(b"")
+    assert fingerprint(files).displaced(seen) is None
+    assert fingerprint([b, a, c]).displaced(seen) == f"{a} was read, and now {b} is in its place"
+    assert fingerprint([a]).displaced(seen) == f"{b} was read, and now is not among the files"
+    a.write_bytes(b"a" * 101)
+    assert (fingerprint(files).displaced(seen) or "").startswith(f"{a} had 100 bytes and has 101")
+
+
+def test_a_file_without_rows_that_gets_some_moves_the_others(files: list[Path]) -> None:
+    files[0].write_bytes(b"")
+    seen = fingerprint(files).up_to(30)
+    assert fingerprint(files).displaced(seen) is None
+    files[0].write_bytes(b"a")
+    assert (fingerprint(files).displaced(seen) or "").startswith(f"{files[0]} had 0 bytes")
+
+
+def test_pipes_and_files_not_read_may_change(files: list[Path]) -> None:
+    assert Fingerprint(["-"]).displaced(fingerprint(files).up_to(130)) is None
+    assert fingerprint(files).displaced(None) is None
+    assert fingerprint(files[::-1]).displaced(fingerprint(files).up_to(0)) is None

@@ -56,8 +56,7 @@ class Fingerprint:
             if reached and not self._sequential:
                 reached = size
             reached = max(reached, self._done[i])  # a run that is resumed may have looked further
-            text = name.encode("utf-8", "backslashreplace").decode()  # names may be any bytes
-            seen.append(Seen(text, size, reached, self._digest(i, reached)))
+            seen.append(Seen(_text(name), size, reached, self._digest(i, reached)))
         return seen
 
     def difference(self, seen: Sequence[Seen] | None) -> str | None:
@@ -73,6 +72,27 @@ class Fingerprint:
                 return f"the beginning of {self._names[i]} is not what it was"
         return None
 
+    def displaced(self, seen: Sequence[Seen] | None) -> str | None:
+        """Why the rows read before are not the first ones of files that may have changed.
+
+        The files that were read must come first, by their names or by what was read of them, and
+        only the last of them may have another size: rows that are new in an earlier one would count
+        as read, and as many of the next would count twice. None where they do, or for a pipe.
+        """
+        if seen is None or None in self._sizes:
+            return None
+        last = max((i for i, before in enumerate(seen) if before.n_bytes), default=-1)
+        for i, before in enumerate(seen[: last + 1]):
+            if i == len(self._names):
+                return f"{before.name} was read, and now is not among the files"
+            name, size = self._names[i], self._sizes[i]
+            if _text(name) != before.name and self._digest(i, before.n_bytes) != before.digest:
+                return f"{before.name} was read, and now {name} is in its place"
+            if i < last and size != before.size:
+                had = f"{name} had {before.size:,} bytes and has {size:,}"
+                return f"{had}, and others were read after it"
+        return None
+
     def _digest(self, i: int, n_bytes: int) -> str:
         """The digest of the first ``n_bytes`` of a file; they may only grow."""
         if n_bytes > self._done[i]:
@@ -83,3 +103,8 @@ class Fingerprint:
                     self._done[i] += len(chunk)
         digest: str = self._hashes[i].hexdigest()
         return digest
+
+
+def _text(name: str) -> str:
+    """A name, which may be any bytes, as a state can hold it."""
+    return name.encode("utf-8", "backslashreplace").decode()

@@ -128,8 +128,8 @@ class Run:
         name = self.batches.files[0]
         kind = settings.format if settings.format != "auto" else File(name).format
         self._fingerprint = Fingerprint(self.batches.files, sequential=kind not in _COLUMNAR)
-        if resumed is not None and not accept_changed_input:
-            self._check_input()
+        if resumed is not None:
+            self._check_input(accept_changed_input)
         self._position = self._start.position
         self._reasons: tuple[str, ...] = ()
         self._skipped = self._bytes_read = 0
@@ -243,8 +243,16 @@ class Run:
         self._reasons = tuple(as_options(reason, *files) for reason in reasons)
         self._bytes_read = self.batches.bytes_read
 
-    def _check_input(self) -> None:
-        if difference := self._fingerprint.difference(self._start.files):
+    def _check_input(self, may_change: bool) -> None:
+        files = self._start.files
+        if may_change:
+            if difference := self._fingerprint.displaced(files):
+                raise CommandError(
+                    f"the first {self._start.position:,} rows are not those that were read: "
+                    f"{difference}; name the files read before first and as they were, the new "
+                    "ones last, or start anew with --force"
+                )
+        elif difference := self._fingerprint.difference(files):
             raise CommandError(
                 f"the input has changed: {difference}; pass --accept-changed-input to go on after "
                 f"its first {self._start.position:,} rows all the same, or --force to start anew"
