@@ -48,6 +48,17 @@ def test_all_of_it_comes_back(checkpoint: Checkpoint, tmp_path: Path) -> None:
     assert again.to_bytes() == checkpoint.to_bytes()
 
 
+def test_values_left_out_come_back_where_there_are_any(checkpoint: Checkpoint) -> None:
+    place = Place(500, values_ignored=3)
+    data = Checkpoint(checkpoint.bank, place).to_bytes()
+    assert Checkpoint.from_bytes(data).place == place
+    header, payload = codec.unpack(data, "checkpoint")
+    del header["values_ignored"]
+    earlier = Checkpoint.from_bytes(codec.pack(header, payload))
+    assert earlier.place == Place(500)
+    assert earlier.to_bytes() == codec.pack(header, payload)
+
+
 def test_places_may_be_numbers_of_numpy(checkpoint: Checkpoint) -> None:
     position: Any = np.int64(5)
     again = Checkpoint.from_bytes(Checkpoint(checkpoint.bank, Place(position)).to_bytes())
@@ -94,6 +105,8 @@ def broken(key: str, value: Any) -> Callable[[dict[str, Any]], None]:
         broken("files", [["mail.csv", 9, 7]]),
         broken("files", [["mail.csv", 9, "7", "ab"]]),
         broken("settings", []),
+        broken("values_ignored", -1),
+        broken("values_ignored", None),
         broken("bank_bytes", 10**12),
         broken("bank_bytes", -1),
         broken("bank_bytes", None),

@@ -24,6 +24,7 @@ class Place:
     reasons: tuple[str, ...] = ()  # why, for the first few of them
     files: list[Seen] | None = None  # None where the input cannot be read twice
     settings: dict[str, Any] = field(default_factory=dict)  # anything JSON holds
+    values_ignored: int = 0  # values left out of rows for want of room for their features
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ class Checkpoint:
             "settings": self.place.settings,
             "bank_bytes": len(bank),
         }
+        if self.place.values_ignored:  # else the bytes are those of earlier states
+            header["values_ignored"] = operator.index(self.place.values_ignored)
         return codec.pack(header, bank, history)
 
     @classmethod
@@ -88,9 +91,10 @@ def _place(header: dict[str, Any]) -> Place:
     names = ("position", "rows_skipped", "reasons", "files", "settings")
     parts: list[Any] = [header.get(name) for name in names]
     position, rows_skipped, reasons, files, settings = parts
+    values_ignored = header.get("values_ignored", 0)
     kinds = [str, int, int, str]
     sound = (
-        all(type(count) is int and count >= 0 for count in (position, rows_skipped))
+        all(type(n) is int and n >= 0 for n in (position, rows_skipped, values_ignored))
         and isinstance(reasons, list)
         and all(isinstance(reason, str) for reason in reasons)
         and isinstance(settings, dict)
@@ -100,4 +104,4 @@ def _place(header: dict[str, Any]) -> Place:
     if not sound:
         raise ValueError("These bytes are malformed: they tell no place in an input.")
     seen = None if files is None else [Seen(*file) for file in files]
-    return Place(position, rows_skipped, tuple(reasons), seen, settings)
+    return Place(position, rows_skipped, tuple(reasons), seen, settings, values_ignored)

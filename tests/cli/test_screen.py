@@ -183,23 +183,6 @@ def test_many_rows_left_out_are_told_in_few_lines(call, folder):
     assert err[-1] == "  and 15 more"
 
 
-def test_limits_stop_the_run_or_leave_out_what_is_new(call, folder):
-    rows = [f"{i % 7},word{i},{i % 2 if i < 40 else 2}" for i in range(50)]
-    (folder / "a.csv").write_text("\n".join(["n,text,y", *rows]) + "\n")
-    command = ["screen", "a.csv", "--target", "y", "--max-features", 31, "--max-classes", 2]
-    code, out, err = call(*command)
-    assert (code, out) == (2, "")
-    assert "--max-features" in err
-    assert "--on-limit ignore_new" in err
-    assert "--max-classes" in call(*command, "--max-features", 100).err
-    code, out, err = call(*command, "--on-limit", "ignore_new", "--json")
-    assert code == 0
-    found = json.loads(out)
-    assert (found["rows"], found["features"]) == (40, 31)
-    assert found["beyond_limits"] == {"rows": 10, "features": 0, "values": 20}
-    assert err == "Left out beyond the limits: 10 rows, 20 values\n"
-
-
 def test_the_report_has_the_ranking_the_history_and_the_parameters(call, stream):
     arguments = ["--target", "kind", "--half-life", 200, "--history-every", 100]
     for suffix in ("html", "json", "txt"):

@@ -73,6 +73,8 @@ def _note_left_out(error: Exception, run: Run) -> None:
     if run.rows_skipped:
         count = show.count(run.rows_skipped, "row")
         error.add_note(f"{count} could not be used, the first: {run.reasons[0]}")
+    if beyond := show.beyond_limits(run.ignored):
+        error.add_note(f"left out beyond the limits: {beyond}")
 
 
 def tell_left_out(run: Run) -> None:
@@ -83,6 +85,5 @@ def tell_left_out(run: Run) -> None:
             say(f"  {reason}")
         if run.rows_skipped > len(run.reasons):
             say(f"  and {run.rows_skipped - len(run.reasons):,} more")
-    if any(run.ignored.values()):
-        counts = (show.count(n, kind.removesuffix("s")) for kind, n in run.ignored.items() if n)
-        say(f"Left out beyond the limits: {', '.join(counts)}")
+    if beyond := show.beyond_limits(run.ignored):
+        say(f"Left out beyond the limits: {beyond}")

@@ -133,6 +133,7 @@ class Run:
         self._position = self._start.position
         self._reasons: tuple[str, ...] = ()
         self._skipped = self._bytes_read = 0
+        self._values_ignored = self._start.values_ignored
 
     @property
     def rows_skipped(self) -> int:
@@ -146,7 +147,7 @@ class Run:
     @property
     def ignored(self) -> dict[str, int]:
         """What is beyond the limits, and was left out with ``--on-limit ignore_new``."""
-        return {**self.bank.ignored, "values": self.batches.values_ignored}
+        return {**self.bank.ignored, "values": self._values_ignored}
 
     def take(self, batch: Batch) -> None:
         """Screen the batch that ``batches`` delivered last."""
@@ -223,6 +224,7 @@ class Run:
             tuple(printable(reason) for reason in self.reasons),
             self._fingerprint.up_to(self._bytes_read),
             self.settings.stored(),
+            self._values_ignored,
         )
         return Checkpoint(self.bank, place, self.history)
 
@@ -242,6 +244,10 @@ class Run:
         reasons, files = self.batches.skip_reasons, self.batches.files
         self._reasons = tuple(as_options(reason, *files) for reason in reasons)
         self._bytes_read = self.batches.bytes_read
+        # Rows of before were encoded again, maybe within larger limits: they count as they were.
+        before, (least, most) = self._start.values_ignored, self.batches.values_before
+        again = min(max(before, least), most)
+        self._values_ignored = before + self.batches.values_ignored - again
 
     def _check_input(self, may_change: bool) -> None:
         files = self._start.files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from rich import box
@@ -47,6 +48,11 @@ def summary(bank: Bank, certificate: Certificate) -> str:
 def count(n: int, noun: str) -> str:
     """``1 row``, ``1,000 rows``."""
     return f"{n:,} {noun}" + ("s" if n != 1 else "")
+
+
+def beyond_limits(ignored: Mapping[str, int]) -> str:
+    """``2 rows, 1 value``; nothing where nothing was left out."""
+    return ", ".join(count(n, kind.removesuffix("s")) for kind, n in ignored.items() if n)
 
 
 def promise(bank: Bank, certificate: Certificate) -> str:

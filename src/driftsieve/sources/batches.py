@@ -23,7 +23,8 @@ class Batches(Iterator[Batch]):
     ``skip_rows`` with which ``as_batches`` goes on right after the last batch delivered.
     ``bytes_read`` of ``total_bytes`` (None where unknown) tells how far along the files it is;
     ``skip_reasons`` holds the first few rows left out and why. ``values_ignored`` counts the values
-    of features beyond ``max_features``, which are left out of rows that are delivered.
+    of features beyond ``max_features``, which are left out of rows; those of rows before
+    ``skip_rows`` are among them, and lie between the two numbers of ``values_before``.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class Batches(Iterator[Batch]):
         self.rows_read = 0
         self.rows_skipped = 0
         self.values_ignored = 0
+        self.values_before = 0, 0
         self.skip_reasons: list[str] = []
         self.bytes_read = 0
         sizes = [part.size for part in parts]
@@ -71,7 +73,7 @@ class Batches(Iterator[Batch]):
                     self.rows_read += rows.n_read - resumed
                     self.rows_skipped += len(bad)
                     if rows.encoded is not None:
-                        self.values_ignored = rows.encoded.values_ignored
+                        self._count_values(rows.encoded.values_ignored, resumed, rows.n_read)
                     self.skip_reasons += bad[: N_REASONS - len(self.skip_reasons)]
                     self.bytes_read = bytes_before + rows.bytes_read
                     if batch is not None and batch.n_rows:
@@ -83,6 +85,12 @@ class Batches(Iterator[Batch]):
             raise SourceError(cause, self.files[0] if one else None)
         if self._resumed < skip_rows:
             raise SourceError(f"cannot skip {skip_rows} rows: there are only {self._resumed}")
+
+    def _count_values(self, ignored: int, resumed: int, n_read: int) -> None:
+        if resumed:  # of rows that are not all resumed it is not known which lack the values
+            least = self.values_ignored if resumed < n_read else ignored
+            self.values_before = least, ignored
+        self.values_ignored = ignored
 
     def _validated(
         self, name: str | None, rows: Rows, row: int, resumed: int

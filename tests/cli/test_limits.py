@@ -1,0 +1,87 @@
+"""Limits: what a run does at them, and that what it left out is never forgotten."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from driftsieve.checkpoint import Checkpoint
+
+LIMITED = ["--max-features", 4, "--on-limit", "ignore_new"]
+
+
+def write(n: int, name: str = "a.csv") -> None:
+    """Rows of a number and one of ten words; four features have room for three of the words."""
+    rows = [f"{i % 7},word{i % 10},{i % 2}" for i in range(n)]
+    Path(name).write_text("\n".join(["n,text,y", *rows]) + "\n")
+
+
+@pytest.fixture
+def screened(call):
+    """Screen some of the rows, and tell what is beyond the limits."""
+
+    def run(n: int, *more: object) -> int:
+        write(n)
+        state = ["--state", "s.dsv", "--resume", "--accept-changed-input", "--batch-size", 100]
+        code, out, err = call("screen", "a.csv", "--target", "y", *state, *more, "--json")
+        assert code == 0
+        found = json.loads(out)
+        values = found["beyond_limits"]["values"]
+        assert found["rows"] == n
+        assert Checkpoint.load("s.dsv").place.values_ignored == values
+        assert (f"Left out beyond the limits: {values} values" in err) == (values > 0)
+        return values
+
+    return run
+
+
+def test_limits_stop_the_run_or_leave_out_what_is_new(call, folder):
+    rows = [f"{i % 7},word{i},{i % 2 if i < 40 else 2}" for i in range(50)]
+    (folder / "a.csv").write_text("\n".join(["n,text,y", *rows]) + "\n")
+    command = ["screen", "a.csv", "--target", "y", "--max-features", 31, "--max-classes", 2]
+    code, out, err = call(*command)
+    assert (code, out) == (2, "")
+    assert "--max-features" in err
+    assert "--on-limit ignore_new" in err
+    assert "--max-classes" in call(*command, "--max-features", 100).err
+    code, out, err = call(*command, "--on-limit", "ignore_new", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert (found["rows"], found["features"]) == (40, 31)
+    assert found["beyond_limits"] == {"rows": 10, "features": 0, "values": 20}
+    assert err == "Left out beyond the limits: 10 rows, 20 values\n"
+
+
+@pytest.mark.parametrize("n", [200, 250])  # whole batches, and a batch that is gone on with
+def test_values_left_out_are_counted_over_all_runs(n, screened):
+    assert screened(n, *LIMITED) == 0.7 * n
+    assert screened(n, *LIMITED) == 0.7 * n
+    assert screened(400, *LIMITED) == 280
+    Path("s.dsv").unlink()
+    assert screened(400, *LIMITED) == 280
+
+
+@pytest.mark.parametrize("n", [200, 250])
+def test_a_larger_limit_brings_nothing_back(n, screened):
+    assert screened(n, *LIMITED) == 0.7 * n
+    assert screened(400, "--max-features", 100) == 0.7 * n
+    assert screened(500) == 0.7 * n
+
+
+def test_another_limit_counts_from_where_it_holds(screened):
+    assert screened(200, *LIMITED) == 140
+    assert screened(300, "--max-features", 6, "--on-limit", "ignore_new") == 140 + 50
+    assert screened(400, "--max-features", 2, "--on-limit", "ignore_new") == 190 + 90
+
+
+def test_a_run_that_stops_says_what_it_left_out(call):
+    write(250)
+    with Path("a.csv").open("a") as file:
+        file.write("zzz,word1,1\n")
+    command = ["screen", "a.csv", "--target", "y", "--batch-size", 100, "--state", "s.dsv"]
+    code, out, err = call(*command, *LIMITED)
+    assert (code, out) == (2, "")
+    assert "; left out beyond the limits: 140 values; the 200 rows before are in s.dsv" in err
+    code, _, err = call(*command, "--resume", "--on-error", "skip", "--max-features", 100)
+    assert code == 0
+    assert err.endswith("Left out beyond the limits: 140 values\n")
