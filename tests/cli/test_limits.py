@@ -85,3 +85,31 @@ def test_a_run_that_stops_says_what_it_left_out(call):
     code, _, err = call(*command, "--resume", "--on-error", "skip", "--max-features", 100)
     assert code == 0
     assert err.endswith("Left out beyond the limits: 140 values\n")
+
+
+def test_inspect_and_merge_tell_what_was_left_out(call):
+    rows = [f"{i % 7},word{i % 10},{i % 3}" for i in range(90)]
+    Path("a.csv").write_text("\n".join(["n,text,y", *rows, "bad"]) + "\n")
+    command = ["screen", "a.csv", "--target", "y", "--on-error", "skip", "--state", "s.dsv"]
+    assert call(*command, *LIMITED, "--max-classes", 2).code == 0
+    found = json.loads(call("inspect", "s.dsv", "--json").out)
+    assert found["beyond_limits"] == {"rows": 30, "features": 0, "values": 63}
+    left_out = found["input"]["rows_left_out"] + found["beyond_limits"]["rows"]
+    assert found["input"]["rows_read"] == found["rows"] + left_out == 91
+    assert "beyond the limits   30 rows, 63 values left out\n" in call("inspect", "s.dsv").out
+
+    code, out, err = call("merge", "s.dsv", "s.dsv", "-o", "m.dsv")
+    assert (code, err) == (0, "Left out beyond the limits: 60 rows, 126 values\n")
+    assert out.startswith("120 rows")
+    found = json.loads(call("merge", "m.dsv", "s.dsv", "-o", "m.dsv", "--json").out)
+    assert found["beyond_limits"] == {"rows": 90, "features": 0, "values": 63}
+    found = json.loads(call("inspect", "m.dsv", "--json").out)
+    assert found["beyond_limits"] == {"rows": 90, "features": 0}  # a bank knows of no values
+    assert "beyond the limits   90 rows left out\n" in call("inspect", "m.dsv").out
+
+
+def test_nothing_is_said_of_limits_that_were_not_met(call):
+    write(100)
+    assert call("screen", "a.csv", "--target", "y", "--state", "s.dsv").err == ""
+    assert "limits" not in call("inspect", "s.dsv").out
+    assert call("merge", "s.dsv", "-o", "m.dsv").err == ""

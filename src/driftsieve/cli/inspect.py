@@ -33,6 +33,7 @@ def inspect(
         content |= _bank(state.bank)
     if state.place is not None:
         content |= {"input": _place(state.place)}
+        content["beyond_limits"] |= {"values": state.place.values_ignored}
     if state.history is not None:
         content |= {"history": _history(state.history)}
     if json:
@@ -95,6 +96,8 @@ def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
             ("exact features", f"{error['exact_features']:,}"),
             ("settings", ", ".join(f"{k}={v}" for k, v in content["settings"].items())),
         ]
+    if beyond := show.beyond_limits(content.get("beyond_limits", {})):
+        lines.append(("beyond the limits", f"{beyond} left out"))
     if place := content.get("input"):
         lines.append(("read", f"{place['rows_read']:,} rows, {place['rows_left_out']:,} left out"))
         for file in place["files"] or [{"name": "a pipe", "size": 0, "n_bytes": 0}]:

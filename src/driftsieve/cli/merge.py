@@ -10,7 +10,7 @@ import typer
 from driftsieve import atomic
 from driftsieve.bank import Bank
 from driftsieve.cli import show
-from driftsieve.cli.errors import CommandError
+from driftsieve.cli.errors import CommandError, say
 from driftsieve.cli.options import Json
 from driftsieve.cli.ranking import certificate
 from driftsieve.cli.state import read_bank
@@ -35,9 +35,11 @@ def merge(
     output may be one of them: all are read before it is replaced.
     """
     atomic.check(output)
-    merged = read_bank(banks[0])
+    merged, place = read_bank(banks[0])
+    values_ignored = place.values_ignored
     for path in banks[1:]:
-        bank = read_bank(path)
+        bank, place = read_bank(path)
+        values_ignored += place.values_ignored
         try:
             merged.merge(bank, start=_start(merged))
         except ValueError as error:
@@ -46,8 +48,12 @@ def merge(
     with atomic.replacing(output) as file:
         file.write(data)
     quality = certificate(merged)
+    ignored = {**merged.ignored, "values": values_ignored}
+    if beyond := show.beyond_limits(ignored):
+        say(f"Left out beyond the limits: {beyond}")
     if json:
-        print(to_json({**show.facts(merged, quality), "output": str(output)}, indent=1))
+        found = {**show.facts(merged, quality), "beyond_limits": ignored, "output": str(output)}
+        print(to_json(found, indent=1))
     else:
         print(show.summary(merged, quality))
         print(printable(f"Written: {output}"))

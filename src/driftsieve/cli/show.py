@@ -75,4 +75,5 @@ def facts(bank: Bank, certificate: Certificate) -> dict[str, Any]:
         "features": bank.n_features,
         "classes": [{"label": c, "weight": w} for c, w in zip(labels, weights, strict=True)],
         "rank_error": {"largest": certificate.largest, "exact_features": certificate.n_exact},
+        "beyond_limits": bank.ignored,
     }

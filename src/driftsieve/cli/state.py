@@ -36,9 +36,9 @@ def read_state(path: Path) -> State:
         raise CommandError(f"{path}: {error}") from error
 
 
-def read_bank(path: Path) -> Bank:
-    """The bank in a file."""
-    bank = read_state(path).bank
+def read_bank(path: Path) -> tuple[Bank, Place]:
+    """The bank in a file and its place in the input, of which a bank alone tells nothing."""
+    bank, _, place = read_state(path)
     if bank is None:
         raise CommandError(f"{path} holds a history, not a bank")
-    return bank
+    return bank, place or Place()
