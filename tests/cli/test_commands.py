@@ -89,6 +89,42 @@ def test_banks_of_other_settings_do_not_merge(call, folder):
     assert not (folder / "c.dsv").exists()
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        ([], ["--target", "colour"], "--target colour, not kind"),
+        ([], ["--weight", "w"], "--weight w, not none"),
+        (["--time", "w"], ["--time", "v"], "--time v, not w"),
+        ([], ["--categorical", "v"], "--categorical v, not none"),
+        (["--categorical", "v", "--categorical", "w"], ["--categorical", "w"], "w, not v,w"),
+    ],
+)
+def test_states_of_other_columns_do_not_merge(one, other, reason, call, folder):
+    rows = [f"{i % 5},{i % 3 + 1},{i},{'ab'[i % 2]},{'cd'[i % 2]}" for i in range(20)]
+    (folder / "in.csv").write_text("\n".join(["x,v,w,colour,kind", *rows]))
+    for name, more in (("a", one), ("b", other)):
+        command = ["screen", "in.csv", "--target", "kind", *more, "--state", f"{name}.dsv"]
+        assert call(*command).code == 0
+    code, out, err = call("merge", "a.dsv", "b.dsv", "-o", "c.dsv")
+    assert (code, out) == (2, "")
+    assert err.startswith("driftsieve: b.dsv does not merge with a.dsv: it was screened with --")
+    assert reason in err
+    assert not (folder / "c.dsv").exists()
+    assert call("merge", "a.dsv", "a.dsv", "-o", "c.dsv").code == 0
+    # A bank alone says nothing of columns, but what comes after it does.
+    assert reason in call("merge", "c.dsv", "a.dsv", "b.dsv", "-o", "d.dsv").err
+
+
+@pytest.mark.usefixtures("halves")
+def test_options_that_change_no_meaning_may_differ_between_states(call):
+    columns = ["--categorical", "weak", "--categorical", "none"]
+    swapped = ["--categorical", "none", "--categorical", "weak"]
+    for name, more in (("a", [*columns, "--batch-size", 7]), ("b", swapped)):
+        arguments = [f"{name}.csv", "--target", "kind", *more, "--state", f"{name}.dsv"]
+        assert call("screen", *arguments).code == 0
+    assert call("merge", "a.dsv", "b.dsv", "-o", "c.dsv").code == 0
+
+
 def test_inspect_tells_all_about_a_state(stream, call):
     options = ["--target", "kind", "--half-life", 100, "--history-every", 200, "--top", 3]
     assert call("screen", stream, *options, "--state", "s.dsv").code == 0

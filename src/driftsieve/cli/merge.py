@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from driftsieve import atomic
 from driftsieve.bank import Bank
+from driftsieve.checkpoint import Place
 from driftsieve.cli import show
 from driftsieve.cli.errors import CommandError, say
 from driftsieve.cli.options import Json
 from driftsieve.cli.ranking import certificate
+from driftsieve.cli.run import shown
 from driftsieve.cli.state import read_bank
 from driftsieve.report import to_json
 from driftsieve.report.text import printable
+
+_OPTIONS = ("target", "weight", "time", "categorical")  # what columns are for
 
 
 def merge(
@@ -31,14 +35,18 @@ def merge(
     """Merge banks that saw different rows of the same stream.
 
     With the clocks sample and batch the rows of each file come after those of the files before it;
-    with the clock time the order does not matter. The settings of the banks must be the same. The
-    output may be one of them: all are read before it is replaced.
+    with the clock time the order does not matter. The settings of the banks must be the same, and
+    so must what they took for labels, weights, times and categories. The output may be one of them:
+    all are read before it is replaced.
     """
     atomic.check(output)
     merged, place = read_bank(banks[0])
     values_ignored = place.values_ignored
+    known: dict[str, tuple[Any, Path]] = {}
+    _check_options(known, banks[0], place)
     for path in banks[1:]:
         bank, place = read_bank(path)
+        _check_options(known, path, place)
         values_ignored += place.values_ignored
         try:
             merged.merge(bank, start=_start(merged))
@@ -57,6 +65,21 @@ def merge(
     else:
         print(show.summary(merged, quality))
         print(printable(f"Written: {output}"))
+
+
+def _check_options(known: dict[str, tuple[Any, Path]], path: Path, place: Place) -> None:
+    """Refuse a state whose columns mean something else than those of the states known so far."""
+    for name in _OPTIONS:
+        if name not in place.settings:  # a bank alone does not tell
+            continue
+        value = place.settings[name]
+        value = sorted(value, key=str) if isinstance(value, list) else value
+        before, other = known.setdefault(name, (value, path))
+        if value != before:
+            raise CommandError(
+                f"{path} does not merge with {other}: it was screened with --{name} "
+                f"{shown(value)}, not {shown(before)}: screen both with the same"
+            )
 
 
 def _start(bank: Bank) -> float | None:

@@ -96,8 +96,8 @@ class Settings:
             if was != wanted:
                 option = "--" + name.replace("_", "-")
                 raise CommandError(
-                    f"the run that is to be resumed had {option} {_shown(was)}, not "
-                    f"{_shown(wanted)}: give it as it was, or start anew with --force"
+                    f"the run that is to be resumed had {option} {shown(was)}, not "
+                    f"{shown(wanted)}: give it as it was, or start anew with --force"
                 )
 
 
@@ -265,7 +265,8 @@ class Run:
             )
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A setting as an option has it."""
     if isinstance(value, list):
-        return ",".join(value) or "none"
+        return ",".join(map(str, value)) or "none"
     return "none" if value is None else str(value)
