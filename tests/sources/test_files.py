@@ -87,30 +87,6 @@ def test_compressed_standard_input(
         list(as_batches("-", format="svmlight"))
 
 
-def test_names_lists_and_patterns(tmp_path: Path) -> None:
-    for day in (3, 1, 2):
-        write(tmp_path / f"day{day}.svm", f"{day} 1:1\n")
-    assert labels(str(tmp_path / "day*.svm")) == [1, 2, 3]
-    assert labels(tmp_path / "day[23].svm") == [2, 3]
-    assert labels([tmp_path / "day3.svm", str(tmp_path / "day[12].svm")]) == [3, 1, 2]
-    assert labels((tmp_path / "day2.svm",)) == [2]
-    assert as_batches(tmp_path / "day*.svm").files == tuple(
-        str(tmp_path / f"day{day}.svm") for day in (1, 2, 3)
-    )
-
-
-def test_a_pattern_may_be_relative_and_a_name_may_look_like_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "day[1].svm", "7 1:1\n")
-    (tmp_path / "sub").mkdir()
-    write(tmp_path / "sub" / "a.svm", "8 1:1\n")
-    assert labels("day[1].svm") == [7]
-    assert labels("*/a.svm") == [8]
-    assert labels("**/*.svm") == [7, 8]
-
-
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"a\.svm: no such file$"):
         as_batches(tmp_path / "a.svm")

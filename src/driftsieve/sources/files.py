@@ -77,10 +77,16 @@ def _matches(name: str) -> list[File]:
     if any(sign in name for sign in "*?["):
         anchor = Path(path.anchor)
         found = sorted(anchor.glob(str(path.relative_to(anchor))))
-        if files := [_checked(match) for match in found if not match.is_dir()]:
+        seen = (match for match in found if _n_hidden(match) == _n_hidden(path))
+        if files := [_checked(match) for match in seen if not match.is_dir()]:
             return files
         raise SourceError("no file matches", name)
     raise SourceError("no such file", name)
+
+
+def _n_hidden(path: Path) -> int:
+    """How many parts begin with a dot, which no wildcard matches, as in a shell."""
+    return sum(part.startswith(".") for part in path.parts)
 
 
 def _checked(path: Path) -> File:
