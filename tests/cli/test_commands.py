@@ -196,6 +196,42 @@ def test_report_of_a_bank_and_of_a_history(stream, call):
     assert "a history, not a bank" in call("merge", "h.dsh", "-o", "c.dsv").err
 
 
+def test_a_bank_without_quantiles_is_not_said_to_have_exact_ones(stream, call):
+    Path("b.dsv").write_bytes(bank_of(stream, slice(0, 1000), quantiles=False).to_bytes())
+    out = call("merge", "b.dsv", "-o", "m.dsv").out
+    assert out.splitlines()[0].endswith("2 classes (ham, spam). No quantiles are kept.")
+    for command in (["inspect", "b.dsv"], ["merge", "b.dsv", "-o", "m.dsv"]):
+        assert json.loads(call(*command, "--json").out)["rank_error"] is None
+    out = call("inspect", "b.dsv").out
+    assert "quantiles=False" in out
+    assert "exact" not in out
+    assert "rank error" not in out
+
+
+@pytest.mark.parametrize(
+    ("settings", "refused", "message"),
+    [
+        (
+            {"quantiles": False},
+            "mutual_info",
+            "no quantiles, which mutual_info needs: pass --score t or fisher",
+        ),
+        (
+            {"moments": False},
+            "t",
+            "no moments, which t needs: pass --score mutual_info or chi2 or gini",
+        ),
+    ],
+)
+def test_report_names_the_scores_that_a_bank_has(settings, refused, message, stream, call, folder):
+    Path("b.dsv").write_bytes(bank_of(stream, slice(0, 1000), **settings).to_bytes())
+    code, out, err = call("report", "b.dsv", "-o", "r.txt", "--score", refused)
+    assert (code, out, err) == (2, "", f"driftsieve: b.dsv has {message}\n")
+    assert not (folder / "r.txt").exists()
+    other = message.split("--score ")[1].split()[0]
+    assert call("report", "b.dsv", "-o", "r.txt", "--score", other).code == 0
+
+
 def test_demo_runs_and_saves_its_stream(call):
     code, out, err = call("demo")
     assert (code, err) == (0, "")

@@ -92,10 +92,14 @@ def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
             ("features", f"{content['features']:,}" + ("" if names else ", without names")),
             ("classes (weight)", ", ".join(classes + more)),
             ("in memory", f"{content['memory_bytes']:,} bytes"),
-            ("largest rank error", f"{error['largest']:.3g} of the weight"),
-            ("exact features", f"{error['exact_features']:,}"),
-            ("settings", ", ".join(f"{k}={v}" for k, v in content["settings"].items())),
         ]
+        if error:
+            lines += [
+                ("largest rank error", f"{error['largest']:.3g} of the weight"),
+                ("exact features", f"{error['exact_features']:,}"),
+            ]
+        settings = ", ".join(f"{k}={v}" for k, v in content["settings"].items())
+        lines.append(("settings", settings))
     if beyond := show.beyond_limits(content.get("beyond_limits", {})):
         lines.append(("beyond the limits", f"{beyond} left out"))
     if place := content.get("input"):

@@ -7,10 +7,13 @@ from typing import Annotated
 
 import typer
 
+from driftsieve.bank import Bank
 from driftsieve.cli import page
+from driftsieve.cli.errors import CommandError
 from driftsieve.cli.options import Bins, Score, check_apart, check_output
 from driftsieve.cli.state import read_state
 from driftsieve.report.text import printable
+from driftsieve.scores import SCORES
 
 
 def report(
@@ -26,6 +29,8 @@ def report(
     check_apart({"--output": output}, [path])
     check_output("--output", output, page.WRITERS)
     bank, history, place = read_state(path)
+    if bank is not None:
+        _check_score(path, bank, score)
     settings = {} if bank is None else {"half_life": bank.half_life, "clock": bank.clock}
     if place is not None:
         settings = {k: v for k, v in place.settings.items() if v not in (None, [], "auto")}
@@ -42,3 +47,12 @@ def report(
     )
     page.write(output, content)
     print(printable(f"Written: {output}"))
+
+
+def _check_score(path: Path, bank: Bank, score: str) -> None:
+    """Refuse a score of what the bank does not keep, and name those it has."""
+    kept = {"moments": bank.moments, "quantiles": bank.quantiles}
+    needs = SCORES[score].needs
+    if not kept[needs]:
+        others = " or ".join(name for name, entry in SCORES.items() if kept[entry.needs])
+        raise CommandError(f"{path} has no {needs}, which {score} needs: pass --score {others}")

@@ -57,6 +57,8 @@ def beyond_limits(ignored: Mapping[str, int]) -> str:
 
 def promise(bank: Bank, certificate: Certificate) -> str:
     """How exact the bins are."""
+    if not bank.quantiles:
+        return "No quantiles are kept."
     if certificate.n_exact == bank.n_features:
         return "The quantiles of every feature are exact."
     return (
@@ -70,10 +72,11 @@ def facts(bank: Bank, certificate: Certificate) -> dict[str, Any]:
     """The same for machines."""
     weights = bank.freeze(features=slice(0)).class_weight.tolist()
     labels = bank.classes.tolist()
+    error = {"largest": certificate.largest, "exact_features": certificate.n_exact}
     return {
         "rows": bank.n_rows,
         "features": bank.n_features,
         "classes": [{"label": c, "weight": w} for c, w in zip(labels, weights, strict=True)],
-        "rank_error": {"largest": certificate.largest, "exact_features": certificate.n_exact},
+        "rank_error": error if bank.quantiles else None,
         "beyond_limits": bank.ignored,
     }
