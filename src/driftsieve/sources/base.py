@@ -90,6 +90,7 @@ class Encoded(NamedTuple):
     t: NDArray[Any] | None = None
     names: tuple[str, ...] | None = None
     values_ignored: int = 0  # in all rows so far
+    stop: tuple[int, str] | None = None  # the row at which reading ends, and why: there is no more
 
     def take(self, rows: NDArray[Any] | slice) -> Encoded:
         weight = None if self.weight is None else self.weight[rows]

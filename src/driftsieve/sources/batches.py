@@ -108,6 +108,9 @@ class Batches(Iterator[Batch]):
         if rows.encoded is not None:
             kept = rows.kept
             encoded = rows.encoded
+            if encoded.stop is not None:
+                offset, cause = encoded.stop
+                raise error(int(kept[offset]), cause)
             if resumed:
                 encoded, kept = encoded.take(kept >= resumed), kept[kept >= resumed]
             try:

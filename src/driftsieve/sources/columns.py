@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftsieve.sources.base import Column, Encoded, Options, SourceError, used_and_dropped
-from driftsieve.sources.features import Features, csr
+from driftsieve.sources.features import FeatureError, Features, csr
 
 Values = NDArray[Any] | Sequence[str | None]  # numbers (NaN is missing), or text (None is missing)
 Table = Mapping[str, Values]
@@ -83,7 +83,11 @@ class TableEncoder:
             raise SourceError(_difference(self._is_text, is_text))
         X = self._dense(table, n_rows)
         if self._text:
-            X = self._with_indicators(X, table)
+            try:
+                X = self._with_indicators(X, table)
+            except FeatureError as problem:
+                row = list(table[problem.key[0]]).index(problem.key[1])
+                return Encoded(X, X, stop=(row, str(problem)))
         y, weight, t = map((arrays or {}).get, ("target", "weight", "time"))
         if y is None:
             y = _array(table[roles.target or ""])

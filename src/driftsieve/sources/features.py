@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,23 @@ from scipy import sparse
 from driftsieve.sources.base import Options, SourceError
 
 NAME_LENGTH = 256  # characters that a name may have on average
+Key = str | tuple[str, str]  # a column, or a column and a text that it holds
 
 
-class Features(dict[str | tuple[str, str], int]):
+class FeatureError(SourceError):
+    """A feature that there cannot be, which is not the fault of the row that brings it."""
+
+    def __init__(self, cause: str, key: Key) -> None:
+        super().__init__(cause)
+        self.key = key
+
+
+class Features(dict[Key, int]):
     """The index of each feature: looking up one that is not there adds it at the end.
 
     A feature is a column, or a (column, value) pair that is named ``column=value``. Where there is
-    no room for one more, that is an error, or the index is -1 and ``ignored`` counts it.
+    no room for one more, that is an error, or the index is -1 and ``ignored`` counts it. Two
+    features of one name are an error.
 
     >>> features = Features(Options(max_features=2, on_limit="ignore_new"))
     >>> features["price"], features["colour", "red"], features["price"], features["colour", "blue"]
@@ -29,29 +38,38 @@ class Features(dict[str | tuple[str, str], int]):
 
     def __init__(self, options: Options) -> None:
         super().__init__()
+        self._keys: dict[str, Key] = {}  # by name
         self._names: tuple[str, ...] = ()
         self._most = options.max_features
         self._ignores = options.on_limit == "ignore_new"
         self._characters = 0
         self.ignored = 0
 
-    def __missing__(self, key: str | tuple[str, str]) -> int:
+    def __missing__(self, key: Key) -> int:
         size = len(key) if isinstance(key, str) else sum(map(len, key))
         full = len(self) >= self._most or self._characters + size > NAME_LENGTH * self._most
         if full:
             return self.refuse(key)
+        other = self._keys.setdefault(_name(key), key)
+        if other is not key:
+            raise FeatureError(
+                f"two features would be called {_name(key)[:80]!r}: {_origin(other)}, and "
+                f"{_origin(key)}: leave one of the columns out with drop=",
+                key,
+            )
         self._characters += size
         self[key] = index = len(self)
         return index
 
-    def refuse(self, key: str | tuple[str, str]) -> int:
+    def refuse(self, key: Key) -> int:
         """There is no room for this feature."""
         if not self._ignores:
-            name = (key if isinstance(key, str) else "=".join(key))[:40]
-            raise SourceError(
+            name = _name(key)[:40]
+            raise FeatureError(
                 f"there are more than max_features={self._most:,} features, or their names are "
                 f"very long (here {name!r}): leave a column of identifiers out with drop=, raise "
-                'max_features, or pass on_limit="ignore_new"'
+                'max_features, or pass on_limit="ignore_new"',
+                key,
             )
         self.ignored += 1
         return -1
@@ -59,9 +77,19 @@ class Features(dict[str | tuple[str, str], int]):
     @property
     def names(self) -> tuple[str, ...]:
         if len(self._names) < len(self):
-            new = islice(self, len(self._names), None)
-            self._names += tuple(key if isinstance(key, str) else "=".join(key) for key in new)
+            self._names = tuple(self._keys)
         return self._names
+
+
+def _name(key: Key) -> str:
+    return key if isinstance(key, str) else "=".join(key)
+
+
+def _origin(key: Key) -> str:
+    if isinstance(key, str):
+        return f"there is a column {key[:80]!r}"
+    column, text = key
+    return f"column {column[:80]!r} holds {text[:80]!r}"
 
 
 def csr(

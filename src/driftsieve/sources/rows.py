@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftsieve.batch import seconds_of
-from driftsieve.sources.base import LARGE_LABEL, Encoded, Options, Rows, SourceError
+from driftsieve.sources.base import LARGE_LABEL, Encoded, Options, Rows
 from driftsieve.sources.columns import category, second
-from driftsieve.sources.features import Features, csr
+from driftsieve.sources.features import FeatureError, Features, csr
 
 ROW_ERRORS = (ValueError, TypeError, OverflowError)
 PLAIN = (float, int, str, bool, type(None))
@@ -103,8 +103,9 @@ class DictEncoder:
         for offset, item in enumerate(items):
             try:
                 rows.append(self._row(item))
-            except SourceError:  # no room for a feature: not the fault of the row
-                raise
+            except FeatureError as problem:
+                none = np.empty(0)
+                return Rows(len(items), Encoded(none, none, stop=(len(rows), str(problem))), bad)
             except ROW_ERRORS as problem:
                 bad[offset] = str(problem)
         for row, key in self._undecided:
