@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from source_helpers import ROLES, assert_same_batches, dense, error_of, write
 
 from driftsieve.batch import Batch
 from driftsieve.sources import SourceError, as_batches
-from driftsieve.sources.cells import SAMPLE, CellParser
-from driftsieve.sources.columns import Roles
+from driftsieve.sources.cells import SAMPLE
 
 
 @pytest.fixture(params=["with pyarrow", "without pyarrow"])
@@ -211,24 +207,6 @@ def test_bad_csv_rows(content: str | bytes, cause: str, batch_size: int, tmp_pat
     assert batches.skip_reasons == [str(path) + error_of(path, **options)]
 
 
-@given(content=st.text('ab1,"\n', max_size=60), batch_size=st.sampled_from([1, 3, 100]))
-def test_no_row_is_read_otherwise_with_pyarrow(
-    content: str, batch_size: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = write(tmp_path_factory.getbasetemp() / "any.csv", "a,y\n1,u\n" + content)
-    options: dict[str, Any] = {"target": "y", "on_error": "skip", "batch_size": batch_size}
-
-    def read() -> Any:
-        batches = as_batches(path, **options)
-        rows = [(dense(batch).tolist(), batch.y.tolist()) for batch in batches]
-        return rows, batches.rows_read, batches.skip_reasons
-
-    fast = read()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "pyarrow", None)
-        assert fast == read()
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("batch_size", [1, 2, 10])
 @pytest.mark.parametrize("quote", ["", '"'])
@@ -282,43 +260,6 @@ def test_csv_files_must_agree(tmp_path: Path) -> None:
         other = write(tmp_path / "c.csv", content)
         with pytest.raises(SourceError, match=f"^{other}: {cause}$"):
             list(as_batches([tmp_path / "a.csv", other], target="y"))
-
-
-CELLS = st.one_of(
-    st.floats().map(repr),
-    st.integers().map(str),
-    st.sampled_from(["", "NA", "?", "+1", " 1", "1 ", ".5", "1e400", "-0.0", "0x1", "1_0", "½"]),
-    st.text("ab \"',;\t\n", max_size=4),
-)
-
-
-@given(
-    first=st.tuples(CELLS, CELLS), rows=st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=4)
-)
-def test_pyarrow_reads_no_cell_otherwise(
-    first: tuple[str, str], rows: list[tuple[str, str]]
-) -> None:
-    def records(cells: list[tuple[str, str]]) -> list[bytes]:
-        lines = []
-        for row in cells:
-            with io.StringIO() as out:
-                csv.writer(out, lineterminator="\n").writerow(row)
-                lines.append(out.getvalue().encode())
-        return lines
-
-    parser = CellParser(",", Roles("b", None, None, frozenset(), frozenset()))
-    parser.decide(["a", "b"], enumerate(records([first])))
-    chunk = records(rows)
-    fast = parser._fast(["a", "b"], chunk)
-    if fast is not None:
-        parser._fast = lambda *_: None  # type: ignore[method-assign]
-        slow, bad = parser.parse(["a", "b"], chunk)
-        assert bad == {}
-        for name in ("a", "b"):
-            got, expected = np.asarray(fast[name]), np.asarray(slow[name])
-            if got.dtype == np.float64:  # labels are objects, which may be integers
-                expected = expected.astype(np.float64)
-            np.testing.assert_array_equal(got, expected)
 
 
 def test_csv_dates_are_clock_readings(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import math
 import threading
@@ -186,6 +187,8 @@ class CellParser:
 
             block = b"".join(chunk)  # type: ignore[arg-type]  # a str in it is a TypeError
         except (ImportError, TypeError):
+            return None
+        if block.startswith(codecs.BOM_UTF8):  # pyarrow would drop it, wherever a chunk begins
             return None
         if b"\r" in block:
             block = block.replace(b"\r\n", b"\n")
