@@ -9,6 +9,7 @@ from screener_rows import EXACT
 
 import driftsieve as ds
 from driftsieve import FeatureScreener
+from driftsieve.screener import reading
 
 
 @pytest.mark.parametrize("fading", [{}, {"half_life": 40}, {"alpha": 0.97}])
@@ -120,3 +121,28 @@ def test_an_interrupt_when_the_rows_are_in_leaves_nothing_stale(rows, how, monke
     np.testing.assert_array_equal(
         screener.transform(second[0]).toarray(), whole.transform(second[0]).toarray()
     )
+
+
+@pytest.mark.parametrize("name", ["scores_", "pvalues_", "ranking_", "get_support"])
+def test_a_reader_that_rows_overtake_leaves_nothing_stale(rows, name, monkeypatch):
+    X, y = rows
+    overtaking = []
+
+    class Overtaken(ds.Bank):
+        def freeze(self, *args):
+            snap = super().freeze(*args)
+            while overtaking:  # as another thread would, before the reader goes on
+                screener.partial_fit(*overtaking.pop())
+            return snap
+
+    def read(screener):
+        found = getattr(screener, name)
+        return found() if name == "get_support" else found
+
+    monkeypatch.setattr(reading, "Bank", Overtaken)
+    screener = FeatureScreener("t", k=1).fit(X, y)
+    overtaking.append((X[:, ::-1] * 9, y))
+    old = read(screener)
+    new = read(FeatureScreener("t", k=1).fit(X, y).partial_fit(X[:, ::-1] * 9, y))
+    assert not np.array_equal(old, new)
+    np.testing.assert_array_equal(read(screener), new)

@@ -83,8 +83,10 @@ class BankSelector(SelectorMixin, BaseEstimator):
 
     @property
     def ranking_(self) -> NDArray[np.int64]:
-        scores, larger = self.scores_, SCORES[self.score].larger_is_better
-        ranks: NDArray[np.int64] = self._read("ranks", lambda: rank(scores, larger))
+        check_is_fitted(self)
+        self._check_parameters()
+        larger = SCORES[self.score].larger_is_better
+        ranks: NDArray[np.int64] = self._read("ranks", lambda: rank(self.scores_, larger))
         return ranks
 
     def _get_support_mask(self) -> select.Mask:
@@ -107,11 +109,13 @@ class BankSelector(SelectorMixin, BaseEstimator):
     def _read(self, name: str, compute: Callable[[], Any], *more: Any) -> Any:
         """What was computed since the last update with the same parameters, or else compute it."""
         key = (self.score, self.n_bins, *more)
-        if self._readings.get(name, (None,))[0] != key:
+        readings = self._readings  # rows that another thread learns meanwhile get new ones
+        found = readings.get(name)
+        if found is None or found[0] != key:
             value = compute()
             value.flags.writeable = False  # the next reader gets the same array
-            self._readings[name] = key, value
-        return self._readings[name][1]
+            readings[name] = found = key, value
+        return found[1]
 
     def _by_block(self, function: ScoreFunction) -> Floats:
         check_kept(self.bank_, self.score)
