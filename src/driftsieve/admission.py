@@ -39,7 +39,8 @@ def admitted(
         if not meter.has_room(core, batch, len(labels), limits.bytes):
             raise limits.too_large(core.nbytes, meter.needed)
         return Admission(batch, classes, labels, 0)
-    newcomers = (limits.max_features, limits.max_classes)
+    # What is known goes on, also where the limits were lowered below it.
+    newcomers = max(limits.max_features, core.n_features), max(limits.max_classes, len(known))
     old = (core.n_features, len(known)) if core.ticks else newcomers
     # Newcomers may fill half of the room, so that what is known can go on.
     for (width, n_classes), most in ((newcomers, limits.bytes / 2), (old, limits.bytes)):

@@ -269,3 +269,18 @@ def test_dense_columns_that_were_left_out_stay_out_when_the_limit_is_raised(on_l
         bank.update(X, y, sample_weight=weight)
     assert bank.n_features == 6
     assert bank.ignored["features"] == 3
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("limits", [{"max_features": 2}, {"max_classes": 1}])
+def test_what_is_known_goes_on_when_the_limit_is_lowered_below_it(kind, limits):
+    rng, y = np.random.default_rng(0), np.arange(40) % 3
+    X = kind(rng.normal(size=(40, 5)))
+    bank = ds.Bank().update(X, y)
+    with pytest.raises(LimitError, match=next(iter(limits))):
+        bank.set_limits(**limits).update(X, y)
+    bank.set_limits(on_limit="ignore_new").update(X, y)
+    assert bank.ignored == {"rows": 0, "features": 0}
+    twice = ds.Bank().update(X, y).update(X, y)
+    for same in (bank, ds.Bank.from_bytes(bank.to_bytes())):
+        np.testing.assert_array_equal(same.freeze().mean, twice.freeze().mean)
