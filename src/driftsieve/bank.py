@@ -104,7 +104,6 @@ class Bank:
         if missing not in ("error", "ignore"):
             raise ValueError(f'missing must be "error" or "ignore", got {missing!r}.')
         self.n_threads = n_threads
-        self._threads = thread_count(n_threads)
         limits = Limits(max_features, max_classes, max_bytes, on_limit)
         core = CoreBank(
             epsilon,
@@ -127,6 +126,15 @@ class Bank:
     def _header(self) -> Header:
         """Kept by the core: it changes together with the rows, so no interrupt comes between."""
         return cast("Header", self._core.header)
+
+    @property
+    def n_threads(self) -> int | None:
+        """As it was given; it may be set at any time."""
+        return self._n_threads
+
+    @n_threads.setter
+    def n_threads(self, n_threads: int | None) -> None:
+        self._threads, self._n_threads = thread_count(n_threads), n_threads
 
     epsilon = property(lambda self: cast("float", self._core.epsilon))
     moments = property(lambda self: cast("bool", self._core.moments))
@@ -292,8 +300,9 @@ class Bank:
         """Change ``max_features``, ``max_classes``, ``max_bytes`` or ``on_limit`` from now on."""
         with self._core:
             changed = replace(self._header.limits, **limits)
-            self._core.header = self._header._replace(limits=changed)
-            self._meter, self._plain_rows = Meter(), False
+            if changed != self._header.limits:
+                self._meter, self._plain_rows = Meter(), False
+                self._core.header = self._header._replace(limits=changed)
         return self
 
     def merge(self, other: Bank, start: float | None = None) -> Bank:
@@ -357,7 +366,7 @@ class Bank:
         Banks too wide for one machine are cut, and the cuts merged with those of other banks.
         """
         part = Bank.__new__(Bank)
-        part.n_threads, part._threads = self.n_threads, self._threads
+        part.n_threads = self.n_threads
         with self._core:
             begin, p = self._range(features)
             names = self._header.names and self._header.names[begin : begin + p]
@@ -384,7 +393,7 @@ class Bank:
         header, payload = codec.unpack(data, "bank")
         core = CoreBank.from_bytes(payload)
         bank = cls.__new__(cls)
-        bank.n_threads, bank._threads = n_threads, thread_count(n_threads)
+        bank.n_threads = n_threads
         bank._adopt(core, Header.restored(header, core.n_classes, core.n_features))
         return bank
 

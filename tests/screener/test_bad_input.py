@@ -9,10 +9,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from screener_rows import EXACT
 from sklearn.exceptions import NotFittedError
 
-import driftsieve as ds
 from driftsieve import FeatureScreener
 from driftsieve.limits import LimitError
 
@@ -89,24 +87,6 @@ def test_gini_has_no_pvalues(rows):
     assert screener.pvalues_ is None
     with pytest.raises(ValueError, match="rule='fdr' needs p-values, which score='gini' does not"):
         screener.set_params(rule="fdr", k=0.05).get_support()
-
-
-def test_parameters_changed_between_batches(rows):
-    X, y = rows
-    screener = FeatureScreener("mutual_info", k=2, **EXACT).partial_fit(X, y)
-    screener.set_params(score="chi2", n_bins=3)
-    np.testing.assert_allclose(screener.scores_, ds.offline.scores(X, y, "chi2", 3), rtol=1e-9)
-    screener.set_params(score="t")
-    message = "score='t' needs moments, which this screener did not keep.*'chi2'"
-    with pytest.raises(ValueError, match=message):
-        screener.partial_fit(X, y)
-    with pytest.raises(ValueError, match=message):
-        screener.transform(X)
-    screener.set_params(score="gini", half_life=5)
-    with pytest.raises(ValueError, match=r"half_life was inf when the first rows came and is 5.0"):
-        screener.partial_fit(X, y)
-    assert screener.set_params(half_life=None).partial_fit(X, y).bank_.n_rows == 1200
-    assert screener.set_params(score="t").fit(X, y).bank_.moments
 
 
 @pytest.mark.parametrize(

@@ -85,9 +85,10 @@ def check_same_settings(bank: Bank, fresh: Bank) -> None:
     """ValueError where the parameters of a bank with rows were changed."""
     for name in ("epsilon", "clock", "half_life", "missing"):
         was, now = getattr(bank, name), getattr(fresh, name)
+            as_alpha = f" (alpha={fresh.alpha:.6g})" if name == "half_life" else ""
         if was != now:
             raise ValueError(
-                f"{name} was {was!r} when the first rows came and is {now!r} now: "
+                f"{name} was {was!r} when the first rows came and is {now!r} now{as_alpha}: "
                 "call fit to start anew with it, or set it back."
             )
 

@@ -21,7 +21,7 @@ from driftsieve.screener.checks import (
     is_frame,
     matrix_of,
 )
-from driftsieve.screener.reading import BANK_PARAMETERS, new_bank
+from driftsieve.screener.reading import BANK_PARAMETERS, LIMIT_PARAMETERS, new_bank
 from driftsieve.screener.rules import RuleName
 from driftsieve.screener.score_name import ScoreParameter
 from driftsieve.screener.selector import BankSelector
@@ -36,8 +36,8 @@ class FeatureScreener(BankSelector):
     read of ``scores_``, ``pvalues_``, ``ranking_``, ``get_support`` or ``transform`` after an
     update does, and it is kept until the next update. ``score``, ``rule``, ``k``, ``n_bins`` and
     ``output`` may be changed by ``set_params`` at any time, as long as the score needs no other
-    state (T and Fisher need moments, the others quantiles); the parameters of the bank only before
-    the first row.
+    state (T and Fisher need moments, the others quantiles); ``n_threads`` and the limits, too, from
+    the next rows on; the other parameters of the bank only before the first row.
 
     Parameters
     ----------
@@ -214,18 +214,12 @@ class FeatureScreener(BankSelector):
 
     def _bank_for(self, X: Any, y: Any, declared: NDArray[Any] | None, fresh: bool) -> Bank:
         """The one that is to take in these rows; their columns are looked at by others."""
-        self._check_parameters()
         if declared is not None:
             check_declared(y, declared)
-        bank = self._empty_bank()
-        if fresh:
-            if not self._may_grow(X):
-                check_width(X.shape[1], bank)
-            return bank
-        check_same_settings(self.bank_, bank)
-        check_kept(self.bank_, self.score)
-        self._readings = {}  # now: an interrupt may come when the rows are in
-        return self.bank_
+        bank = self._empty_bank() if fresh else self._known_bank()
+        if fresh and not self._may_grow(X):
+            check_width(X.shape[1], bank)
+        return bank
 
     def _hold(self, bank: Bank, declared: NDArray[Any] | None) -> Self:
         # in one statement: no interrupt comes between
@@ -233,7 +227,23 @@ class FeatureScreener(BankSelector):
         return self
 
     def _empty_bank(self) -> Bank:
+        self._check_parameters()
         return new_bank(self.score, **{name: getattr(self, name) for name in BANK_PARAMETERS})
+
+    def _check_bank(self, bank: Bank | None) -> None:
+        """ValueError where the parameters are not sound, or not those of a bank with rows."""
+        fresh = self._empty_bank()
+        if bank is not None:
+            check_same_settings(bank, fresh)
+            check_kept(bank, self.score)
+
+    def _known_bank(self) -> Bank:
+        """The one with rows, which is to take in more, with what may change in between."""
+        self._check_bank(self.bank_)
+        self.bank_.set_limits(**{name: getattr(self, name) for name in LIMIT_PARAMETERS})
+        self.bank_.n_threads = self.n_threads
+        self._readings = {}  # now: an interrupt may come when the rows are in
+        return self.bank_
 
     def merge(self, other: FeatureScreener, start: float | None = None) -> Self:
         """Take in the rows that another screener of the same settings has seen.
@@ -244,13 +254,10 @@ class FeatureScreener(BankSelector):
         if not isinstance(other, FeatureScreener):
             raise TypeError(f"merge takes a FeatureScreener, got {type(other).__name__}.")
         check_is_fitted(other)
-        self._check_parameters()
         fitted = self.__sklearn_is_fitted__()
-        bank = self.bank_ if fitted else self._empty_bank()
+        bank = self._known_bank() if fitted else self._empty_bank()
         ours, theirs = self._declared if fitted else other._declared, other._declared
         both = None if ours is None or theirs is None else np.union1d(ours, theirs)
-        if fitted:
-            self._readings = {}
         return self._hold(bank.merge(other.bank_, start), both)
 
     # --- storing --------------------------------------------------------------------------------
@@ -265,11 +272,14 @@ class FeatureScreener(BankSelector):
         return copy.deepcopy(self)  # two screeners do not share a bank
 
     def to_bytes(self) -> bytes:
-        """Parameters and state, without pickle; ``from_bytes`` gives an equal screener back."""
+        """Parameters and state, without pickle; ``from_bytes`` gives an equal screener back.
+
+        ValueError where parameters were changed to such as do not go with the state.
+        """
+        bank, declared = getattr(self, "bank_", None), getattr(self, "_declared", None)
+        self._check_bank(bank)
         container = getattr(self, "_sklearn_output_config", {}).get("transform")
-        if not self.__sklearn_is_fitted__():
-            return Stored(self.get_params(), container).to_bytes()
-        return Stored(self.get_params(), container, self._declared, self.bank_).to_bytes()
+        return Stored(self.get_params(), container, declared, bank).to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:

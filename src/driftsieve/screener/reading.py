@@ -13,6 +13,7 @@ from driftsieve.scores.blocks import has_two_classes
 from driftsieve.screener.rules import RULES
 from driftsieve.snapshot import Floats
 
+LIMIT_PARAMETERS = ("max_features", "max_classes", "max_bytes", "on_limit")
 BANK_PARAMETERS = (
     "epsilon",
     "alpha",
@@ -20,10 +21,7 @@ BANK_PARAMETERS = (
     "clock",
     "missing",
     "n_threads",
-    "max_features",
-    "max_classes",
-    "max_bytes",
-    "on_limit",
+    *LIMIT_PARAMETERS,
 )
 """Of a screener: those that it hands on to its bank."""
 

@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 
 from driftsieve import codec
 from driftsieve.bank import Bank
-from driftsieve.screener.checks import (
-    check_choices,
-    check_declared,
-    check_kept,
-    check_same_settings,
-    declared_classes,
-)
+from driftsieve.screener.checks import check_choices, check_declared, declared_classes
 
 if TYPE_CHECKING:
     from driftsieve.screener.core import FeatureScreener
@@ -51,16 +45,14 @@ class Stored:
         header, payload = codec.unpack(data, "screener")
         try:
             screener = cls(**header["parameters"])
-            screener._check_parameters()
             if (container := header.get("container")) is not None:
                 check_choices(container=(container, ("default", "pandas", "polars")))
                 screener.set_output(transform=container)
-            fresh, declared = screener._empty_bank(), header["classes"]
-            if not payload:
+            declared = header["classes"]
+            bank = Bank.from_bytes(payload, n_threads=screener.n_threads) if payload else None
+            screener._check_bank(bank)
+            if bank is None:
                 return screener
-            bank = Bank.from_bytes(payload, n_threads=screener.n_threads)
-            check_same_settings(bank, fresh)
-            check_kept(bank, screener.score)
             if declared is not None:
                 declared = declared_classes(declared)
                 check_declared(bank.classes, declared)

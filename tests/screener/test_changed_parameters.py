@@ -1,0 +1,87 @@
+"""Parameters that set_params changes when rows have come already."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from screener_rows import EXACT
+
+import driftsieve as ds
+from driftsieve import FeatureScreener
+from driftsieve.limits import LimitError
+
+
+def test_what_reads_the_state_may_change_and_what_made_it_may_not(rows):
+    X, y = rows
+    screener = FeatureScreener("mutual_info", k=2, **EXACT).partial_fit(X, y)
+    screener.set_params(score="chi2", n_bins=3)
+    np.testing.assert_allclose(screener.scores_, ds.offline.scores(X, y, "chi2", 3), rtol=1e-9)
+    screener.set_params(score="t")
+    message = "score='t' needs moments, which this screener did not keep.*'chi2'"
+    with pytest.raises(ValueError, match=message):
+        screener.partial_fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        screener.transform(X)
+    screener.set_params(score="gini", half_life=5)
+    with pytest.raises(ValueError, match=r"half_life was inf when the first rows came and is 5.0"):
+        screener.partial_fit(X, y)
+    assert screener.set_params(half_life=None).partial_fit(X, y).bank_.n_rows == 1200
+    assert screener.set_params(score="t").fit(X, y).bank_.moments
+
+
+SETTLED = [
+    ({"epsilon": 0.02}, "epsilon was 0.01 when the first rows came and is 0.02 now: call fit"),
+    ({"half_life": 5}, "half_life was inf when the first rows came and is 5.0 now"),
+    ({"alpha": 0.5}, r"half_life was inf .* and is 1.0 now \(alpha=0.5\).* or set it back"),
+    ({"clock": "time"}, "clock was 'sample' when the first rows came and is 'time' now"),
+    ({"missing": "ignore"}, "missing was 'error' when the first rows came and is 'ignore' now"),
+    ({"score": "t"}, "score='t' needs moments, which this screener did not keep"),
+    ({"k": -5}, "k must be a whole number, 0 or more, got -5"),
+    ({"score": "gini", "rule": "fdr", "k": 0.05}, "rule='fdr' needs p-values"),
+    ({"max_classes": 0}, "max_classes must be at least 1, got 0"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), SETTLED)
+def test_no_bytes_are_written_that_could_not_be_read(rows, change, message):
+    screener = FeatureScreener(k=2).fit(*rows)
+    before, parameters = screener.to_bytes(), screener.get_params()
+    screener.set_params(**change)
+    for use in (screener.to_bytes, lambda: screener.merge(FeatureScreener().fit(*rows))):
+        with pytest.raises(ValueError, match=message):
+            use()
+    assert screener.set_params(**parameters).to_bytes() == before
+
+
+def test_no_bytes_of_bad_parameters_are_written_before_any_row():
+    with pytest.raises(ValueError, match="k must be a whole number, 0 or more, got -5"):
+        FeatureScreener(k=-5).to_bytes()
+
+
+def test_limits_hold_from_the_next_rows_on(rows):
+    X, y = rows
+    screener = FeatureScreener(k=2).fit(X, y).set_params(max_classes=2)
+    with pytest.raises(LimitError, match="There would be 3 classes, but max_classes is 2"):
+        screener.partial_fit(X[:1], ["eggs"])
+    screener.set_params(on_limit="ignore_new").partial_fit(X[:1], ["eggs"])
+    assert screener.bank_.ignored == {"rows": 1, "features": 0}
+    read = FeatureScreener.from_bytes(screener.set_params(max_classes=3).to_bytes())
+    for one in (screener, read):
+        assert list(one.partial_fit(X[:1], ["eggs"]).classes_) == ["eggs", "ham", "spam"]
+    screener.set_params(max_bytes=10, on_limit="error")
+    with pytest.raises(LimitError, match="max_bytes is 10"):
+        screener.partial_fit(X, y)
+    screener.set_params(max_bytes=None, max_features=5)
+    other = FeatureScreener(k=2).fit(X, y)
+    with pytest.raises(LimitError, match="There would be 6 features, but max_features is 5"):
+        screener.merge(other)
+    assert screener.set_params(max_features=6).merge(other).bank_.n_rows == 1201
+
+
+def test_the_threads_of_now_take_in_the_next_rows(rows):
+    screener = FeatureScreener(k=2, n_threads=2).fit(*rows)
+    assert screener.set_params(n_threads=1).partial_fit(*rows).bank_.n_threads == 1
+    assert screener.bank_._threads == 1
+    with pytest.raises(ValueError, match="n_threads must be at least 1, got 0"):
+        screener.set_params(n_threads=0).partial_fit(*rows)
+    assert screener.bank_.n_rows == 1200
