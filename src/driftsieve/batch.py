@@ -96,8 +96,7 @@ class Batch:
         """
         if missing not in ("error", "ignore"):
             raise ValueError(f'missing must be "error" or "ignore", got {missing!r}.')
-        if nw.dependencies.is_polars_lazyframe(X):
-            raise TypeError("X is a LazyFrame, which has no rows yet: pass X.collect().")
+        check_readable(X)
         # asking narwhals costs more than all the rest for a row of a thousand numbers
         is_array = isinstance(X, np.ndarray) or sparse.issparse(X)
         if not is_array and nw.dependencies.is_into_dataframe(X):
@@ -122,9 +121,15 @@ class Batch:
         return cls(matrix, labels, weight, clock, names, look and missing == "error", look)
 
 
-def _dense(X: Any) -> NDArray[Any]:
+def check_readable(X: Any) -> None:
+    """TypeError for what numpy and scikit-learn would take for something else."""
     if np.ma.isMaskedArray(X):
         raise TypeError("X is a masked array: pass X.filled(np.nan) and missing='ignore' instead.")
+    if nw.dependencies.is_polars_lazyframe(X):
+        raise TypeError("X is a LazyFrame, which has no rows yet: pass X.collect().")
+
+
+def _dense(X: Any) -> NDArray[Any]:
     matrix = np.asarray(X)
     _check_numeric(matrix.dtype, "X")
     if matrix.ndim != 2:

@@ -61,3 +61,13 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match="overflow"):
         model.partial_fit(1e200 * X, y)
     assert pickle.dumps(model) == before, "a refused call changed the model"
+
+
+def test_a_mask_is_not_forgotten() -> None:
+    X, y, _ = linear(n=20)
+    model, masked = SparseFSA().fit(X, y), np.ma.array(X, mask=X > 1)
+    for use in (lambda X: SparseFSA().fit(X, y), lambda X: model.partial_fit(X, y), model.predict):
+        with pytest.raises(TypeError, match="X is a masked array: leave out the rows"):
+            use(masked)
+    with pytest.raises(TypeError, match="y is a masked array"):
+        SparseFSA().fit(X, np.ma.array(y))

@@ -166,3 +166,15 @@ def test_a_masked_column_of_labels_is_refused(rows):
     X, y = rows
     with pytest.raises(TypeError, match="y is a masked array"):
         FeatureScreener(k=1).fit(X, np.ma.array(y[:, None]))
+
+
+@pytest.mark.parametrize("output", ["select", "mask"])
+def test_a_mask_is_not_forgotten_after_fit(rows, output):
+    X, y = rows
+    screener = FeatureScreener(k=6, output=output).fit(X, y)
+    uses = (screener.transform, screener.inverse_transform, lambda X: screener.score(X, y))
+    for use in uses:
+        with pytest.raises(TypeError, match=r"X is a masked array: pass X.filled\(np.nan\)"):
+            use(np.ma.array(X, mask=X > 2))
+        with pytest.raises(TypeError, match=r"X is a LazyFrame.* pass X.collect\(\)"):
+            use(pl.DataFrame(X).lazy())

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftsieve.batch import Batch
+from driftsieve.labels import refuse_masked
 from driftsieve.learners.annealing import (
     CURVATURE,
     Descent,
@@ -187,6 +188,7 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Floats:
         """The margin of each class, (n, n_classes); of the second class, (n,), if there are two."""
         check_is_fitted(self)
+        refuse_masked(X, "X")
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         scores: Floats = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
@@ -291,6 +293,8 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         return known
 
     def _check(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+        refuse_masked(X, "X")
+        refuse_masked(y, "y")
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
         )

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array
 
 from driftsieve.bank import Bank
-from driftsieve.batch import Batch
+from driftsieve.batch import check_readable
 from driftsieve.labels import labels_of
 from driftsieve.limits import Limits
 from driftsieve.scores import SCORES
@@ -25,8 +25,7 @@ def is_frame(X: Any) -> bool:
 
 def matrix_of(X: Any, estimator: BaseEstimator) -> Any:
     """X as a frame, a CSR matrix or an array of floats; all else is for the bank to check."""
-    if np.ma.isMaskedArray(X) or nw.dependencies.is_polars_lazyframe(X):
-        Batch.of(X, ())  # refuses it; scikit-learn would forget the mask
+    check_readable(X)
     if not is_frame(X):
         return check_array(
             X,
@@ -85,8 +84,8 @@ def check_same_settings(bank: Bank, fresh: Bank) -> None:
     """ValueError where the parameters of a bank with rows were changed."""
     for name in ("epsilon", "clock", "half_life", "missing"):
         was, now = getattr(bank, name), getattr(fresh, name)
-            as_alpha = f" (alpha={fresh.alpha:.6g})" if name == "half_life" else ""
         if was != now:
+            as_alpha = f" (alpha={fresh.alpha:.6g})" if name == "half_life" else ""
             raise ValueError(
                 f"{name} was {was!r} when the first rows came and is {now!r} now{as_alpha}: "
                 "call fit to start anew with it, or set it back."

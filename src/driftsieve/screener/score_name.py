@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from driftsieve.batch import check_readable
 from driftsieve.scores import SCORES
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class ScoreName(str):
         so that greater is better. Columns are those that ``transform`` looks at.
         """
         support = self.screener.get_support()
+        check_readable(X)
         self.screener._check_columns(X)
         if not support.any():
             raise ValueError(

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftsieve import select
 from driftsieve.bank import Bank
-from driftsieve.batch import Batch, Missing
+from driftsieve.batch import Batch, Missing, check_readable
 from driftsieve.columns import Columns
 from driftsieve.scores import SCORES, ScoreFunction, rank
 from driftsieve.screener.checks import check_choices, check_kept
@@ -142,6 +142,7 @@ class BankSelector(SelectorMixin, BaseEstimator):
         if isinstance(X, Batch):
             self._check_batch(X)
             X = self._with_known_columns(X.looked_at(self.missing).X)
+        check_readable(X)
             return X[:, support] if self.output == "select" else masked(X, support)
         X = self._with_known_columns(X)
         try:
@@ -158,6 +159,7 @@ class BankSelector(SelectorMixin, BaseEstimator):
         return masked(X, support)
 
     def inverse_transform(self, X: Any) -> Any:
+        check_readable(X)
         """X with zeros in the columns that were not selected."""
         if self.output == "select":
             return super().inverse_transform(X)
