@@ -202,11 +202,14 @@ class _Sklearn:
             classes = getattr(learner, "classes_", None)
         self.classes = None if classes is None else np.unique(labels_of(classes))
         self.seen: set[Any] = set()  # labels, while the classes are not known
+        self.has_learned = False
         self.weighted = "sample_weight" in inspect.signature(learner.partial_fit).parameters
 
     def test(self, choice: _Choice, batch: Batch) -> tuple[NDArray[np.bool_], Floats]:
         """Whether each row was predicted right, and the probability its label was given."""
         X = choice.transform(batch)
+        if not batch.n_rows:  # scikit-learn refuses to predict, or learn, no rows
+            return np.empty(0, np.bool_), np.empty(0)
         right = np.asarray(self.learner.predict(X) == batch.y)
         if not hasattr(self.learner, "predict_proba"):
             return right, np.full(batch.n_rows, math.nan)
@@ -221,7 +224,7 @@ class _Sklearn:
             self.seen.update(batch.y.tolist())
 
     def train(self, choice: _Choice, batch: Batch) -> bool:
-        """False if the classes are not known yet, and so nothing was learned."""
+        """False if nothing was learned so far, as the classes are not known or no rows came."""
         if self.classes is None:
             if len(self.seen) < 2:
                 return False
@@ -234,8 +237,11 @@ class _Sklearn:
             )
         weight = batch.sample_weight
         more = {} if weight is None or not self.weighted else {"sample_weight": weight}
-        self.learner.partial_fit(choice.transform(batch), batch.y, classes=self.classes, **more)
-        return True
+        X = choice.transform(batch)
+        if batch.n_rows:
+            self.learner.partial_fit(X, batch.y, classes=self.classes, **more)
+            self.has_learned = True
+        return self.has_learned
 
 
 class _River:
@@ -245,6 +251,7 @@ class _River:
 
     def __init__(self, learner: Any) -> None:
         self.learner = learner
+        self.has_learned = False
         self.weighted = "w" in inspect.signature(learner.learn_one).parameters
 
     def test(self, choice: _Choice, batch: Batch) -> tuple[NDArray[np.bool_], Floats]:
@@ -263,13 +270,15 @@ class _River:
         """It learns labels as they come."""
 
     def train(self, choice: _Choice, batch: Batch) -> bool:
+        """False if no rows came so far."""
         weights = [1.0] * batch.n_rows if batch.sample_weight is None else batch.sample_weight
         for x, y, w in zip(choice.rows(batch), batch.y.tolist(), weights, strict=True):
             if self.weighted:
                 self.learner.learn_one(x, y, w=float(w))
             else:
                 self.learner.learn_one(x, y)
-        return True
+            self.has_learned = True
+        return self.has_learned
 
 
 class _Log:
