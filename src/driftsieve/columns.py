@@ -41,8 +41,8 @@ class Columns(NamedTuple):
         if names != known:
             at = next(j for j in range(shared) if names[j] != known[j])
             raise ValueError(
-                "The feature names should match those that were passed before: column "
-                f"{at} was {known[at]!r} and is {names[at]!r}."
+                "The feature names should match those that were passed before, in their order: "
+                f"column {at} was {known[at]!r} and is {names[at]!r}."
             )
 
     def names_with(self, batch: Columns) -> tuple[str, ...] | None:

@@ -52,7 +52,7 @@ def test_a_batch_that_does_not_fit_changes_nothing(rows):
     gap = X.copy()
     gap[3, 3] = np.nan
     for batch, message in (
-        (Batch.of(X, y, feature_names=NAMES[::-1]), "column 0 was 'a' and is 'f'"),
+        (Batch.of(X, y, feature_names=NAMES[::-1]), "in their order: column 0 was 'a' and is 'f'"),
         (Batch.of(X[:, :5], y), "X has 5 features, but FeatureScreener is expecting 6"),
         (Batch.of(sparse.csr_array(X[:, :5]), y), "X has 5 features, but FeatureScreener is"),
         (Batch.of(gap, y, missing="ignore"), r"contains NaN at row 3, column 3"),
@@ -87,3 +87,24 @@ def test_dense_rows_cannot_grow(rows):
             ValueError, match=r"X has 6 features, but 4 .* sparse from its first row on can grow"
         ):
             learn(sparse.csr_array(X), y)
+
+
+def test_categories_that_come_later_need_a_stream_that_may_grow():
+    rows = [{"sender": sender, "y": y} for sender, y in (("shop", 1), ("friend", 0), ("bank", 0))]
+    screener = FeatureScreener("t", k=1)
+    screener.update_batch(next(as_batches(iter(rows[:2]), target="y")))
+    stored, later = screener.to_bytes(), next(as_batches(iter(rows), target="y"))
+    for use in (screener.update_batch, screener.transform):
+        with pytest.raises(ValueError, match=r"3 features, .* expecting 2 .* new_features='grow'"):
+            use(later)
+    assert screener.to_bytes() == stored
+    screener.set_params(new_features="grow").update_batch(later)
+    assert list(screener.feature_names_in_) == ["sender=shop", "sender=friend", "sender=bank"]
+
+
+def test_no_hint_where_new_features_would_not_help(rows):
+    X, y = rows
+    for stream, later in ((X, X), (X, sparse.csr_array(X)), (sparse.csr_array(X), X)):
+        screener = FeatureScreener("t", k=1).update_batch(Batch.of(stream[:, :4], y))
+        with pytest.raises(ValueError, match=r"X has 6 features, .* 4 features as input\.$"):
+            screener.update_batch(Batch.of(later, y))

@@ -140,10 +140,10 @@ class BankSelector(SelectorMixin, BaseEstimator):
         """
         support = self.get_support()
         if isinstance(X, Batch):
-            self._check_batch(X)
-            X = self._with_known_columns(X.looked_at(self.missing).X)
-        check_readable(X)
+            X = self._with_known_columns(self._rows_of(X))
             return X[:, support] if self.output == "select" else masked(X, support)
+        check_readable(X)
+        self._check_width(X)
         X = self._with_known_columns(X)
         try:
             if self.output == "select":
@@ -159,8 +159,8 @@ class BankSelector(SelectorMixin, BaseEstimator):
         return masked(X, support)
 
     def inverse_transform(self, X: Any) -> Any:
-        check_readable(X)
         """X with zeros in the columns that were not selected."""
+        check_readable(X)
         if self.output == "select":
             return super().inverse_transform(X)
         check_is_fitted(self)
@@ -177,24 +177,34 @@ class BankSelector(SelectorMixin, BaseEstimator):
         return self.new_features == "grow" and bool(sparse.issparse(X))
 
     def _check_columns(self, X: Any) -> None:
-        if self._may_grow(X):
-            return
-        grows = self.new_features == "grow" and isinstance(X, np.ndarray)
-        if grows and X.shape[1] > self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input: new_features='grow' adds columns to "
-                "sparse rows only, so pass X as a scipy sparse matrix."
-            )
-        validate_data(self, X, skip_check_array=True, reset=False)
+        self._check_width(X)
+        if not self._may_grow(X):
+            validate_data(self, X, skip_check_array=True, reset=False)
 
     def _check_batch(self, batch: Batch) -> None:
-        if not self._may_grow(batch.X) and batch.n_features != self.n_features_in_:
-            raise ValueError(
-                f"X has {batch.n_features} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
+        self._check_width(batch.X)
         self.bank_._columns.check(Columns.of(batch))
+
+    def _check_width(self, X: Any) -> None:
+        """ValueError for a matrix that is too wide or too narrow; a frame is for scikit-learn."""
+        known, is_sparse = self.n_features_in_, sparse.issparse(X)
+        is_matrix = (is_sparse or isinstance(X, np.ndarray)) and X.ndim == 2
+        if not is_matrix or X.shape[1] == known or self._may_grow(X):
+            return
+        hint = ""
+        if is_sparse and self.bank_._columns.is_sparse:
+            hint = ": with new_features='grow' later sparse rows may have more columns, or fewer"
+        elif self.new_features == "grow" and X.shape[1] > known:
+            hint = ": new_features='grow' adds columns to sparse rows only, so pass X as a scipy "
+            hint += "sparse matrix"
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {known} features "
+            f"as input{hint}."
+        )
+
+    def _rows_of(self, batch: Batch) -> Any:
+        self._check_batch(batch)
+        return batch.looked_at(self.missing).X
 
     def _with_known_columns(self, X: Any) -> Any:
         if self._may_grow(X):
