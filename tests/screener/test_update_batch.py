@@ -108,3 +108,17 @@ def test_no_hint_where_new_features_would_not_help(rows):
         screener = FeatureScreener("t", k=1).update_batch(Batch.of(stream[:, :4], y))
         with pytest.raises(ValueError, match=r"X has 6 features, .* 4 features as input\.$"):
             screener.update_batch(Batch.of(later, y))
+
+
+def test_the_call_score_takes_a_batch_with_its_weights(rows):
+    X, y = rows
+    weight = np.linspace(0, 2, 600)
+    screener = FeatureScreener("t", k=2).fit(FRAMES["pandas"](X), y)
+    batch = Batch.of(X, y, sample_weight=weight, feature_names=NAMES)
+    expected = screener.score(FRAMES["pandas"](X), y, sample_weight=weight)
+    assert screener.score(batch, batch.y) == expected
+    assert screener.score(batch, y, sample_weight=np.ones(600)) == screener.score(
+        FRAMES["pandas"](X), y
+    )
+    with pytest.raises(ValueError, match="column 0 was 'a' and is 'f'"):
+        screener.score(Batch.of(X, y, feature_names=NAMES[::-1]), y)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from driftsieve.batch import check_readable
+from driftsieve.batch import Batch, check_readable
 from driftsieve.scores import SCORES
 
 if TYPE_CHECKING:
@@ -25,11 +25,17 @@ class ScoreName(str):
 
     def __call__(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Mean score that the selected features have on these rows, unfaded; Gini with a minus,
-        so that greater is better. Columns are those that ``transform`` looks at.
+        so that greater is better. Columns are those that ``transform`` looks at. X may be a
+        ``Batch``, too, whose weights count where no others are given.
         """
         support = self.screener.get_support()
-        check_readable(X)
-        self.screener._check_columns(X)
+        if isinstance(X, Batch):
+            if sample_weight is None:
+                sample_weight = X.sample_weight
+            X = self.screener._rows_of(X)
+        else:
+            check_readable(X)
+            self.screener._check_columns(X)
         if not support.any():
             raise ValueError(
                 f"No feature is selected (rule={self.screener.rule!r}, k={self.screener.k!r}), so "
