@@ -14,7 +14,7 @@ from driftsieve.checkpoint import Checkpoint
 from driftsieve.cli.errors import CommandError, say
 from driftsieve.cli.run import Run
 
-_EVERY = re.compile(r"(\d[\d_]*)\s*([smh]?)")
+_EVERY = re.compile(r"(\d(?:_?\d){0,17})\s*([smh]?)")  # int() refuses thousands of digits
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 

@@ -193,10 +193,14 @@ def screen(
             if clock == "time"
             else f"--time goes with --clock time only; to leave the column out: --drop {time}"
         )
-    if state is None and (resume or checkpoint_every):
-        raise CommandError("--resume and --checkpoint-every need --state, the file to keep")
+    if state is None and (resume or force or checkpoint_every is not None):
+        raise CommandError(
+            "--resume, --force and --checkpoint-every need --state, the file to keep"
+        )
     if resume and force:
         raise CommandError("--resume goes on and --force starts anew: give one of them")
+    if accept_changed_input and not resume:
+        raise CommandError("--accept-changed-input goes with --resume, which is not given")
     if history_every is not None and clock != "batch":
         batch_size = min(batch_size, history_every)  # so that no record comes late
     outputs = {"--out": out, "--report": report, "--state": state}
@@ -232,7 +236,7 @@ def screen(
         "max_bytes": max_bytes,
         "on_limit": on_limit,
     }
-    every = Every.parse(checkpoint_every) if checkpoint_every else None
+    every = None if checkpoint_every is None else Every.parse(checkpoint_every)
     resumed = None
     if state is not None:
         resumed = opened(state, resume=resume, force=force, n_threads=threads)
