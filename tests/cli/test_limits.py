@@ -96,7 +96,9 @@ def test_inspect_and_merge_tell_what_was_left_out(call):
     assert found["beyond_limits"] == {"rows": 30, "features": 0, "values": 63}
     left_out = found["input"]["rows_left_out"] + found["beyond_limits"]["rows"]
     assert found["input"]["rows_read"] == found["rows"] + left_out == 91
-    assert "beyond the limits   30 rows, 63 values left out\n" in call("inspect", "s.dsv").out
+    out = call("inspect", "s.dsv").out
+    assert "beyond the limits   30 rows, 63 values left out\n" in out
+    assert "read                91 rows, 1 could not be used\n" in out
 
     code, out, err = call("merge", "s.dsv", "s.dsv", "-o", "m.dsv")
     assert (code, err) == (0, "Left out beyond the limits: 60 rows, 126 values\n")

@@ -103,7 +103,8 @@ def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
     if beyond := show.beyond_limits(content.get("beyond_limits", {})):
         lines.append(("beyond the limits", f"{beyond} left out"))
     if place := content.get("input"):
-        lines.append(("read", f"{place['rows_read']:,} rows, {place['rows_left_out']:,} left out"))
+        unusable = f"{place['rows_left_out']:,} could not be used"
+        lines.append(("read", f"{place['rows_read']:,} rows, {unusable}"))
         for file in place["files"] or [{"name": "a pipe", "size": 0, "n_bytes": 0}]:
             lines.append(
                 ("from", f"{file['name']} ({file['n_bytes']:,} of {file['size']:,} bytes)")
