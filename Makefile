@@ -46,7 +46,7 @@ test: .venv/.test .venv/.browser cpp-test  ## Run the Python and the C++ tests
 	@echo "Making the virtual environment .venv"
 	@$(PYTHON) -m venv .venv
 	@$(if $(PINNED),$(PIP) --require-hashes --no-deps -r requirements/ci.txt,\
-	  $(PIP) 'scikit-build-core>=0.10' 'nanobind>=2.4' 'setuptools>=70.1')
+	  $(PIP) 'scikit-build-core>=0.11' 'nanobind>=2.5' 'setuptools>=70.1')
 	@touch $@
 
 # scikit-build-core knows whether the cmake and ninja on PATH will do, and names those of PyPI if not.

@@ -23,7 +23,7 @@ for python in "$@"; do
     continue
   fi
   "$python" -m venv "$out/build-$version"
-  "$out/build-$version/bin/python" "${pip[@]}" 'scikit-build-core>=0.10' 'nanobind>=2.4'
+  "$out/build-$version/bin/python" "${pip[@]}" 'scikit-build-core>=0.11' 'nanobind>=2.5'
   for n in 1 2; do  # each time in another temporary folder
     "$out/build-$version/bin/python" -m pip wheel --quiet --no-cache-dir --no-deps \
       --no-build-isolation --wheel-dir "$out/wheel-$version-$n" "$sdist"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import narwhals.stable.v1 as nw
 
@@ -18,6 +18,8 @@ def frame_of(columns: Mapping[str, Any], backend: Backend, caller: str) -> Any:
     0     1   x3
     1     2   x0
     """
+    if backend not in get_args(Backend):
+        raise ValueError(f"backend is one of {', '.join(get_args(Backend))}, not {backend!r}.")
     try:
         return nw.from_dict(columns, backend=backend).to_native()
     except ModuleNotFoundError as error:

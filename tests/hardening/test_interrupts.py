@@ -1,5 +1,6 @@
 """Ctrl-C, or no memory left, while rows are taken in: all are in, or none, or the bank says so."""
 
+import gc
 import signal
 import subprocess
 import sys
@@ -29,12 +30,15 @@ def interrupted():
         raise StoppedError
 
     def call(work, delay):
+        gc.disable()  # what a handler raises in a callback of the collector is lost
         try:
             signal.setitimer(signal.ITIMER_REAL, delay)
             work()
             signal.setitimer(signal.ITIMER_REAL, 0.0)
         except StoppedError:
             return True
+        finally:
+            gc.enable()
         return False
 
     before = signal.signal(signal.SIGALRM, stop)
