@@ -34,8 +34,8 @@ def mixed_batches(mixed: dict[str, list[Any]]) -> list[Batch]:
     batches = []
     for start in range(0, 50, 16):
         rows = range(start, min(start + 16, 50))
-        for column in ("colour", "kind"):
-            for i in rows:
+        for i in rows:
+            for column in ("colour", "kind"):
                 name = f"{column}={mixed[column][i]}"
                 if name not in names:
                     names.append(name)

@@ -67,3 +67,14 @@ def test_what_holds_no_categories_is_named(value):
     for source in (table, table.to_arrow(), table.to_pandas()):
         with pytest.raises(SourceError, match=r"column 'q' of type .* holds no categories"):
             next(as_batches(source, target="y", categorical="q"))
+
+
+@pytest.mark.parametrize("size", [1, 3, 20])
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl", "pandas", "polars"])
+def test_categories_come_in_order_of_rows_wherever_batches_end(name, size, tmp_path):
+    frame = pl.DataFrame({"a": ["u", "v", None, "w"], "b": ["p", "p", "q", "r"], "y": [0, 1, 0, 1]})
+    writers = {"csv": "write_csv", "parquet": "write_parquet", "jsonl": "write_ndjson"}
+    source = {"pandas": frame.to_pandas(), "polars": frame}.get(name, tmp_path / name)
+    if name.startswith("a."):
+        getattr(frame, writers[name[2:]])(source)
+    assert names_of(source, size) == ("a=u", "b=p", "a=v", "b=q", "a=w", "b=r")

@@ -17,6 +17,7 @@ from driftsieve.sources.features import FeatureError, Features, csr
 
 Values = NDArray[Any] | Sequence[str | None]  # numbers (NaN is missing), or text (None is missing)
 Table = Mapping[str, Values]
+_MISSING, _NEW = -1, -2  # in place of the index of a feature
 
 
 class Roles(NamedTuple):
@@ -132,7 +133,14 @@ class TableEncoder:
         chosen = np.empty((len(X), len(self._text)), dtype=np.int64)
         for j, name in enumerate(self._text):
             values = table[name]
-            chosen[:, j] = [-1 if value is None else features[name, value] for value in values]
+            chosen[:, j] = [
+                _MISSING if value is None else features.get((name, value), _NEW) for value in values
+            ]
+        # row by row, as any other cut of the rows into batches would meet them
+        for i, j in np.argwhere(chosen == _NEW).tolist():
+            name = self._text[j]
+            text: Any = table[name][i]
+            chosen[i, j] = features[name, text]
         chosen.sort(axis=1)  # canonical CSR from the start
         numeric = np.broadcast_to(np.arange(X.shape[1]), X.shape)
         indices = np.hstack([numeric, chosen])
