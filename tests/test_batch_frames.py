@@ -102,6 +102,10 @@ def test_frames_that_hold_no_plain_columns():
     thin = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(np.eye(2)))
     with pytest.raises(TypeError, match=r"Column 0 is sparse: pass X.sparse.to_coo\(\)"):
         Batch.of(thin, [0, 1])
+    some = pd.DataFrame({"a": [1.0, 2.0], "s": pd.arrays.SparseArray([0.0, 1.0])})
+    with pytest.raises(TypeError, match=r"Column 's' is sparse.* else X\.astype\(float\)"):
+        Batch.of(some, [0, 1])
+    assert Batch.of(some.astype(float), [0, 1]).X.tolist() == [[1, 0], [2, 1]]
     with pytest.raises(TypeError, match=r"X is a LazyFrame.*pass X.collect\(\)"):
         Batch.of(pl.DataFrame({"a": [1.0]}).lazy(), [0])
 

@@ -186,7 +186,10 @@ def _matrix_of_frame(native: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]
     for name, dtype in frame.schema.items():
         if not (dtype.is_numeric() or dtype == nw.Boolean):
             if hasattr(frame.get_column(name).to_native(), "sparse"):
-                raise TypeError(f"Column {name!r} is sparse: pass X.sparse.to_coo() instead.")
+                raise TypeError(
+                    f"Column {name!r} is sparse: pass X.sparse.to_coo() if all columns are, else "
+                    "X.astype(float)."
+                )
             raise TypeError(
                 f"Column {name!r} is not numeric ({dtype}): driftsieve.as_batches makes one "
                 "feature per category of text and categorical columns."

@@ -150,6 +150,15 @@ def test_columns_of_a_frame_that_are_absent() -> None:
             as_batches(frame, target="y", **{option: [None]})
 
 
+def test_a_sparse_column_is_told_of() -> None:
+    columns = {"c": ["u", "v"], "s": pd.arrays.SparseArray([0.0, 1.0]), "y": [0, 1]}
+    frame = pd.DataFrame(columns)
+    with pytest.raises(SourceError, match=r"column 's' is sparse: pass X\.astype\({'s': float}\)"):
+        next(as_batches(frame, target="y"))
+    (batch,) = as_batches(frame.astype({"s": float}), target="y")
+    assert batch.feature_names == ("s", "c=u", "c=v")
+
+
 def test_a_pandas_column_of_objects() -> None:
     frame = pd.DataFrame({"a": pd.Series([1, 2.5, None], dtype=object), "y": [0, 1, 0]})
     (batch,) = as_batches(frame, target="y", missing="ignore")

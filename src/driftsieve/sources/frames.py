@@ -119,6 +119,8 @@ def _values(series: nw.Series[Any], name: str, roles: Roles) -> Values:
         return floats(moments.dt.timestamp("us")) / 1e6
     if dtype == nw.Object:
         return _objects(series, name, is_target=name == roles.target)
+    if hasattr(series.to_native(), "sparse"):
+        raise SourceError(f"column {name!r} is sparse: pass X.astype({{{name!r}: float}})")
     if name in (roles.target, roles.weight, roles.time):
         wanted = "labels must be text or integers, weights and times numbers"
         raise SourceError(f"column {name!r} of type {dtype} cannot be used: {wanted}")
