@@ -133,6 +133,7 @@ def test_labels(labels: Any, kind: str, expected: list[Any]) -> None:
         (["a", None, "b"], ValueError, "missing label: None at row 1"),
         ([0, 1, None], ValueError, "missing label: None at row 2"),
         (["a", np.nan, "b"], ValueError, "missing label: nan at row 1"),
+        ([np.nan, "a", "b"], ValueError, "missing label: nan at row 0"),
         (pd.Series(["a", pd.NA, "b"], dtype=object), ValueError, "missing label: <NA> at row 1"),
         (["a", "b", 1], TypeError, "got 1 of type int at row 2"),
         ([1, "b", 1], TypeError, "got 'b' of type str at row 1"),

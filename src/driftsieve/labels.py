@@ -131,11 +131,12 @@ def _labels_of_objects(values: list[Any]) -> NDArray[Any]:
     numbers = (bool, int, float, np.bool_, np.integer, np.floating)
     if all(issubclass(kind, numbers) for kind in types):
         return np.asarray(values)
+    for row, value in enumerate(values):
+        if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+            raise RowError(f"Input y contains a missing label: {value}", row)
     allowed = str if issubclass(type(values[0]), str) else numbers
     row = next(i for i, value in enumerate(values) if not isinstance(value, allowed))
     value = values[row]
-    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
-        raise RowError(f"Input y contains a missing label: {value}", row)
     raise TypeError(
         "Labels must be all integers, all booleans or all strings, got "
         f"{value!r} of type {type(value).__name__} at row {row}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from source_helpers import X, Y, assert_same_batches, dense
@@ -53,3 +54,25 @@ def test_rows_of_an_array_are_named_in_the_whole_of_it() -> None:
     next(batches)
     with pytest.raises(SourceError, match=r"^row 7: Input X contains infinity: inf, column 1\.$"):
         next(batches)
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame])
+def test_masks_are_not_forgotten(make: Any) -> None:
+    masked = np.ma.array(Y, mask=Y == 1)
+    for role in ("target", "weight", "time"):
+        with pytest.raises(TypeError, match=f"{role} is a masked array: leave out the rows"):
+            as_batches(make(X), **{"target": Y, role: masked})
+
+
+def test_a_masked_matrix_is_refused() -> None:
+    masked = np.ma.array(X, mask=X > 1)
+    with pytest.raises(TypeError, match=r"X is a masked array: pass X\.filled\(np\.nan\)"):
+        as_batches((masked, Y))
+
+
+def test_a_missing_label_is_a_bad_row_wherever_it_is() -> None:
+    for row in (0, 1):
+        labels = np.array(["a", "b"] * 5, dtype=object)
+        labels[row] = np.nan
+        batches = as_batches((X, labels), on_error="skip")
+        assert [batch.n_rows for batch in batches] == [9]

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from driftsieve.batch import check_readable
+from driftsieve.labels import refuse_masked
 from driftsieve.sources.base import Encoded, Options, Rows
 
 
@@ -20,6 +22,7 @@ class ArrayReader:
         options.refuse(
             "arrays, which have no names: choose columns by X[:, ...]", ("categorical", "drop")
         )
+        check_readable(X)
         self._matrix = X.tocsr() if sparse.issparse(X) else np.asarray(X)
         if self._matrix.ndim != 2:
             raise ValueError(f"Expected 2D array, got {self._matrix.ndim}D array instead.")
@@ -66,6 +69,7 @@ def arrays_of(options: Options, n_rows: int) -> dict[str, NDArray[Any]]:
 
 def _aligned(values: Any, n_rows: int, what: str) -> NDArray[Any]:
     """One value for each row of the source."""
+    refuse_masked(values, what)
     # Labels in a list stay what they are: numpy would make text of the number in ["a", 1].
     is_list = what == "target" and isinstance(values, list)
     array = np.array(values, dtype=object) if is_list else np.asarray(values)
