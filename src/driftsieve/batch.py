@@ -17,6 +17,7 @@ from driftsieve._core import are_canonical, find_bad_value
 from driftsieve.labels import labels_of, refuse_masked
 from driftsieve.row_error import RowError
 
+MAX_WEIGHT = 1e140  # sums of squares must stay within the range of double
 Missing = Literal["error", "ignore"]
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
 
@@ -257,11 +258,16 @@ def check_finite(matrix: Matrix, names: tuple[str, ...] | None, *, allow_nan: bo
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
         column = int(matrix.indices[entry])
         value = float(matrix.data[entry])
-    where = f", column {column}" + (f" ({names[column]!r})." if names else ".")
+    raise bad_value(value, row, column, names[column] if names else None)
+
+
+def bad_value(value: float, row: int, column: int, name: str | None) -> RowError:
+    """What is wrong with NaN or infinity."""
+    where = f", column {column}" + ("." if name is None else f" ({name!r}).")
     if np.isnan(value):
         hint = ' Pass missing="ignore" to leave missing values out.'
-        raise RowError("Input X contains NaN", row, where + hint)
-    raise RowError(f"Input X contains infinity: {value}", row, where)
+        return RowError("Input X contains NaN", row, where + hint)
+    return RowError(f"Input X contains infinity: {value}", row, where)
 
 
 def _column(values: ArrayLike, what: str) -> NDArray[np.float64]:
@@ -306,8 +312,8 @@ def _check_weight(weight: NDArray[np.float64]) -> None:
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise RowError(f"sample_weight must not be negative, got {float(weight[row])}", row)
-    if (weight > 1e140).any():  # sums of squares must stay within the range of double
-        row = int(np.argmax(weight > 1e140))
+    if (weight > MAX_WEIGHT).any():
+        row = int(np.argmax(weight > MAX_WEIGHT))
         raise RowError(
             f"sample_weight must be at most 1e140, got {float(weight[row])}",
             row,

@@ -68,6 +68,8 @@ def test_a_masked_matrix_is_refused() -> None:
     masked = np.ma.array(X, mask=X > 1)
     with pytest.raises(TypeError, match=r"X is a masked array: pass X\.filled\(np\.nan\)"):
         as_batches((masked, Y))
+    with pytest.raises(SourceError, match="row 0: X is a masked array"):
+        next(as_batches(zip(masked, Y, strict=True)))
 
 
 def test_a_missing_label_is_a_bad_row_wherever_it_is() -> None:

@@ -104,6 +104,12 @@ def test_bad_pairs(row: Any, cause: str) -> None:
     assert dense(batch).tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
+@pytest.mark.parametrize("row", [{"a": 1, "y": 0}, ([1.0], 0)])
+def test_a_first_row_of_none_is_not_the_end(row: Any) -> None:
+    with pytest.raises(TypeError, match=r"rows must be dicts or .* pairs, got NoneType"):
+        list(as_batches([None, row], target="y" if isinstance(row, dict) else None))
+
+
 def test_rows_are_read_as_they_are_needed() -> None:
     drawn = 0
 

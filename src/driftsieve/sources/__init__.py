@@ -145,6 +145,7 @@ def as_batches(
         _columns(drop),
         limits.max_features,
         limits.on_limit,
+        missing,
     )
     parts = _file_parts(source, format, options) or [_memory_part(source, options)]
     return Batches(parts, missing=missing, on_error=on_error, skip_rows=skip_rows)

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from driftsieve.batch import Missing
 from driftsieve.limits import OnLimit
 
 LARGE_LABEL = "labels must be integers of 64 bits at most: make them text"
@@ -52,6 +53,7 @@ class Options:
     drop: tuple[Column, ...] = ()
     max_features: int = 1_000_000
     on_limit: OnLimit = "error"
+    missing: Missing = "error"
 
     def __post_init__(self) -> None:
         for role, wanted in self.roles.items():

@@ -86,8 +86,9 @@ def is_number(cell: str) -> bool:
 class CellParser:
     """Makes columns of chunks of records, in the kinds that ``decide`` found.
 
-    A column is numeric if its first value is a number (or the first ``SAMPLE`` rows have none),
-    text otherwise. A value that is no number in a numeric column makes its row a bad one.
+    A column is numeric if its first value, in a row with a label, is a number (or the first
+    ``SAMPLE`` rows have none), text otherwise. A value that is no number in a numeric column makes
+    its row a bad one.
     """
 
     def __init__(self, delimiter: str, roles: Roles) -> None:
@@ -131,7 +132,10 @@ class CellParser:
             except ValueError:
                 continue
             any_row = True
-            for name, cell in zip(columns, cells, strict=True):
+            row = dict(zip(columns, cells, strict=True))
+            if row.get(self._target or "") in MISSING:  # the row will be left out
+                continue
+            for name, cell in row.items():
                 if name in undecided and cell not in MISSING:
                     self._is_text[name] = not is_number(cell)
                     undecided.remove(name)

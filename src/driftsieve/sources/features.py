@@ -46,7 +46,7 @@ class Features(dict[Key, int]):
         self.ignored = 0
 
     def __missing__(self, key: Key) -> int:
-        size = len(key) if isinstance(key, str) else sum(map(len, key))
+        size = _size(key)
         full = len(self) >= self._most or self._characters + size > NAME_LENGTH * self._most
         if full:
             return self.refuse(key)
@@ -74,6 +74,12 @@ class Features(dict[Key, int]):
         self.ignored += 1
         return -1
 
+    def forget(self, n: int) -> None:
+        """Keep the first ``n`` alone; the others must be in no ``names`` that were asked for."""
+        while len(self) > n:
+            self._characters -= _size(self.popitem()[0])
+            self._keys.popitem()
+
     @property
     def names(self) -> tuple[str, ...]:
         if len(self._names) < len(self):
@@ -90,6 +96,10 @@ def _origin(key: Key) -> str:
         return f"there is a column {key[:80]!r}"
     column, text = key
     return f"column {column[:80]!r} holds {text[:80]!r}"
+
+
+def _size(key: Key) -> int:
+    return len(key) if isinstance(key, str) else sum(map(len, key))
 
 
 def csr(

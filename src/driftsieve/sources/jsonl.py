@@ -8,8 +8,8 @@ from typing import Any
 
 from driftsieve.sources import text
 from driftsieve.sources.base import Options, Rows, SourceError
+from driftsieve.sources.dicts import DictEncoder
 from driftsieve.sources.files import File
-from driftsieve.sources.rows import DictEncoder
 
 
 class JsonlReader:
