@@ -31,7 +31,7 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="medians are over this many")
+    parser.add_argument("--rounds", type=int, default=9, help="medians are over this many")
     parser.add_argument("--quick", action="store_true", help="tiny data: shows that all of it runs")
     parser.add_argument(
         "--cpu-time",
