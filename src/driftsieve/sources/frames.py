@@ -134,6 +134,8 @@ def _categories(series: nw.Series[Any], name: str) -> list[str | None]:
         series = series.cast(nw.Object)  # else pandas may make floats of integers beside a null
     values = series.to_list()
     kinds = set(map(type, values))
+    if kinds == {str} and not any(nulls):
+        return values
     if series.dtype == nw.Duration or not all(issubclass(kind, Hashable) for kind in kinds):
         raise SourceError(
             f"column {name!r} of type {series.dtype} holds no categories: make text of it, or "
