@@ -128,19 +128,26 @@ def _labels_of_objects(values: list[Any]) -> NDArray[Any]:
         types = set(map(type, values))
     if types == {int}:
         return integers(values)
-    numbers = (bool, int, float, np.bool_, np.integer, np.floating)
-    if all(issubclass(kind, numbers) for kind in types):
+    if set(map(_kind, types)) in ({"booleans"}, {"numbers"}):
         return np.asarray(values)
     for row, value in enumerate(values):
         if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
             raise RowError(f"Input y contains a missing label: {value}", row)
-    allowed = str if issubclass(type(values[0]), str) else numbers
-    row = next(i for i, value in enumerate(values) if not isinstance(value, allowed))
-    value = values[row]
+    wanted = _kind(type(values[0]))
+    others = (i for i, value in enumerate(values) if _kind(type(value)) != wanted)
+    row = 0 if wanted is None else next(others)
     raise TypeError(
         "Labels must be all integers, all booleans or all strings, got "
-        f"{value!r} of type {type(value).__name__} at row {row}."
+        f"{values[row]!r} of type {type(values[row]).__name__} at row {row}."
     )
+
+
+def _kind(of: type) -> str | None:
+    if issubclass(of, str):
+        return "strings"
+    if issubclass(of, bool | np.bool_):
+        return "booleans"
+    return "numbers" if issubclass(of, int | float | np.integer | np.floating) else None
 
 
 def _integral(labels: NDArray[Any]) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ import gzip
 import os
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from driftsieve import atomic
@@ -179,9 +180,16 @@ def test_labels_that_change_their_kind_name_the_rows(call, folder):
     rows = [f'{{"a": {i}, "y": {"true" if i % 2 else "false"}}}' for i in range(10)]
     rows += [f'{{"a": {i}, "y": {i % 2}}}' for i in range(10)]
     (folder / "a.jsonl").write_text("\n".join(rows))
-    code, _, err = call("screen", "a.jsonl", "--target", "y", "--batch-size", 10)
+    for size in (10, 15):
+        code, _, err = call("screen", "a.jsonl", "--target", "y", "--batch-size", size)
+        assert code == 2
+        assert err == "driftsieve: a.jsonl, line 11: labels were booleans, got 0\n"
+    for name, labels in {"a.parquet": [True, False], "b.parquet": [1, 0]}.items():
+        pd.DataFrame({"a": [1, 2], "y": labels}).to_parquet(folder / name)
+    code, _, err = call("screen", "a.parquet", "b.parquet", "--target", "y")
     assert code == 2
-    assert err.startswith("driftsieve: a.jsonl, rows 11 to 20: Labels have been booleans so far")
+    place = "a.parquet and 1 more, rows 3 to 4"
+    assert err.startswith(f"driftsieve: {place}: Labels have been booleans so far, got integers")
 
 
 @pytest.mark.parametrize(

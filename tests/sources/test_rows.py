@@ -130,3 +130,24 @@ def test_keys_that_are_a_kind_of_text_are_text() -> None:
     rows = [dict(zip(np.array(["a", "b"]), row, strict=True)) for row in [[1.0, 2.0], [3.0, 4.0]]]
     batch = next(iter(as_batches(zip(rows, [0, 1], strict=True))))
     assert batch.feature_names == ("a", "b")
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 10])
+@pytest.mark.parametrize(
+    ("labels", "cause"),
+    [
+        ([True, False, 1, False], "labels were booleans, got 1"),
+        ([1, 0.0, True, 0], "labels were numbers, got True"),
+        (["u", "v", True, "u"], "labels were text, got True"),
+        ([np.nan, True, 1.0, False], "labels were booleans, got 1.0"),
+    ],
+)
+def test_labels_are_of_one_kind_wherever_batches_begin(
+    labels: list[Any], cause: str, batch_size: int
+) -> None:
+    pairs = [({"a": 1}, label) for label in labels]
+    for rows in (pairs, [([1.0], label) for _, label in pairs]):
+        batches = as_batches(rows, on_error="skip", batch_size=batch_size)
+        kept = [label for batch in batches for label in batch.y.tolist()]
+        assert kept == [label for i, label in enumerate(labels) if i != 2 and label == label]
+        assert batches.skip_reasons[-1] == f"row 2: {cause}"

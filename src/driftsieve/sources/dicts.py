@@ -105,19 +105,19 @@ class DictEncoder:
         return late
 
     @property
-    def _decided(self) -> tuple[int, int, bool | None, int, int]:
+    def _decided(self) -> tuple[int, int, str | None, int, int]:
         """How far what rows decide has come."""
         features = self._features
         return (
             len(self._is_text),
             len(self._undecided),
-            self._labels.are_text,
+            self._labels.kind,
             len(features),
             features.ignored,
         )
 
-    def _undo(self, before: tuple[int, int, bool | None, int, int]) -> None:
-        n_keys, n_undecided, self._labels.are_text, n_features, self._features.ignored = before
+    def _undo(self, before: tuple[int, int, str | None, int, int]) -> None:
+        n_keys, n_undecided, self._labels.kind, n_features, self._features.ignored = before
         while len(self._is_text) > n_keys:
             self._is_text.popitem()
         del self._undecided[n_undecided:]

@@ -16,25 +16,25 @@ ROW_ERRORS = (ValueError, TypeError, OverflowError)
 
 
 class Labels:
-    """Sees to it that labels are all text or all numbers."""
+    """Sees to it that labels are all text, all booleans or all numbers."""
 
     def __init__(self) -> None:
-        self.are_text: bool | None = None
+        self.kind: str | None = None
 
     def check(self, label: Any) -> Any:
         if label is None:
             return label
-        text = isinstance(label, str)
-        if not text and not isinstance(label, Real | np.bool_):
+        is_text, is_boolean = isinstance(label, str), isinstance(label, bool | np.bool_)
+        kind = "text" if is_text else "booleans" if is_boolean else "numbers"
+        if kind == "numbers" and not isinstance(label, Real):
             raise TypeError(f"labels must be numbers or text, got {label!r}")
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise ValueError(LARGE_LABEL)
         if isinstance(label, float) and 2**53 <= abs(label) < math.inf:
             raise ValueError("labels of 2**53 and more must be integers: others are not exact")
-        if self.are_text is None:
-            self.are_text = text
-        if self.are_text != text:
-            raise TypeError(f"labels were {'text' if self.are_text else 'numbers'}, got {label!r}")
+        self.kind = self.kind or kind
+        if kind != self.kind:
+            raise TypeError(f"labels were {self.kind}, got {label!r}")
         return label
 
 

@@ -51,7 +51,7 @@ class PairEncoder:
         vectors, labels = [], []
         bad: dict[int, str] = {}
         for offset, item in enumerate(items):
-            are_text = self._labels.are_text
+            kind = self._labels.kind
             try:
                 x, label = item
                 check_readable(x)
@@ -63,7 +63,7 @@ class PairEncoder:
                 if self._width is None:  # a row that cannot be used decides nothing
                     Batch.of(vector[np.newaxis], [label], missing=self._missing)
             except ROW_ERRORS as problem:
-                self._labels.are_text = are_text
+                self._labels.kind = kind
                 bad[offset] = cause_of(problem)
             else:
                 self._width = width
