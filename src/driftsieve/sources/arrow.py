@@ -65,7 +65,7 @@ def _record_batches(file: File, stream: Any) -> Iterator[Any]:
 def encoded(table: Any, encoder: TableEncoder) -> Encoded:
     """An Arrow table in the features of its stream."""
     frame = nw.from_native(table, eager_only=True)
-    return encoder.encode(table_of(frame, encoder.roles(frame.columns)), len(table))
+    return encoder.encode(table_of(frame, encoder.roles(frame.columns), encoder.text), len(table))
 
 
 def tables(batches: Iterator[Any], file: File, size: int) -> Iterator[Any]:

@@ -59,6 +59,9 @@ class TableEncoder:
         self._has_labels = has_labels  # in no column
         self._roles: Roles | None = None
         self._is_text: dict[str, bool] | None = None
+        self.text: list[
+            str
+        ] = []  # the columns of it that are features, as the first table has them
         self._features = Features(options)
 
     def roles(self, columns: Sequence[str]) -> Roles:
@@ -83,7 +86,7 @@ class TableEncoder:
         elif is_text != self._is_text:
             raise SourceError(_difference(self._is_text, is_text))
         X = self._dense(table, n_rows)
-        if self._text:
+        if self.text:
             try:
                 X = self._with_indicators(X, table)
             except FeatureError as problem:
@@ -114,7 +117,7 @@ class TableEncoder:
         if roles.weight is not None and is_text[roles.weight]:
             raise SourceError(f"the weight column {roles.weight!r} holds text, not numbers")
         features = [name for name in is_text if name not in roles.no_features]
-        self._text = [name for name in features if is_text[name]]
+        self.text = [name for name in features if is_text[name]]
         self._numeric = [name for name in features if not is_text[name]]
         for name in self._numeric:
             self._features[name]
@@ -130,15 +133,15 @@ class TableEncoder:
 
     def _with_indicators(self, X: NDArray[Any], table: Table) -> Any:
         features = self._features
-        chosen = np.empty((len(X), len(self._text)), dtype=np.int64)
-        for j, name in enumerate(self._text):
+        chosen = np.empty((len(X), len(self.text)), dtype=np.int64)
+        for j, name in enumerate(self.text):
             values = table[name]
             chosen[:, j] = [
                 _MISSING if value is None else features.get((name, value), _NEW) for value in values
             ]
         # row by row, as any other cut of the rows into batches would meet them
         for i, j in np.argwhere(chosen == _NEW).tolist():
-            name = self._text[j]
+            name = self.text[j]
             text: Any = table[name][i]
             chosen[i, j] = features[name, text]
         chosen.sort(axis=1)  # canonical CSR from the start

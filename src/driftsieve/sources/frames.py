@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Integral, Real
@@ -87,12 +87,23 @@ def _as_text(options: Options, columns: Mapping[Any, str]) -> Options:
     )
 
 
-def table_of(frame: nw.DataFrame[Any], roles: Roles) -> Table:
-    """The columns that are not dropped, each as numbers or as text."""
+def table_of(frame: nw.DataFrame[Any], roles: Roles, texts: Collection[str] = ()) -> Table:
+    """The columns that are not dropped, each as numbers or as text.
+
+    One of no type, which holds nothing, is text if it is among ``texts``.
+    """
     columns = zip(map(str, frame.columns), frame.iter_columns(), strict=True)
     return {
-        name: _usable(series, name, roles) for name, series in columns if name not in roles.drop
+        name: [None] * len(series)
+        if name in texts and _is_nothing(series)
+        else _usable(series, name, roles)
+        for name, series in columns
+        if name not in roles.drop
     }
+
+
+def _is_nothing(series: Any) -> bool:
+    return bool(series.dtype == nw.Unknown and series.null_count() == len(series))
 
 
 def _usable(series: Any, name: str, roles: Roles) -> Values:
@@ -123,8 +134,11 @@ def _values(series: nw.Series[Any], name: str, roles: Roles) -> Values:
         raise SourceError(f"column {name!r} is sparse: pass X.astype({{{name!r}: float}})")
     if name in (roles.target, roles.weight, roles.time):
         wanted = "labels must be text or integers, weights and times numbers"
-        raise SourceError(f"column {name!r} of type {dtype} cannot be used: {wanted}")
-    raise SourceError(f"column {name!r} of type {dtype} cannot be used: leave it out with drop=")
+    elif _is_nothing(series):
+        return np.full(len(series), np.nan)
+    else:
+        wanted = "leave it out with drop="
+    raise SourceError(f"column {name!r} of type {dtype} cannot be used: {wanted}")
 
 
 def _categories(series: nw.Series[Any], name: str) -> list[str | None]:

@@ -1,0 +1,61 @@
+"""Types of Arrow's that narwhals has no name for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+from source_helpers import dense
+
+from driftsieve.sources import SourceError, as_batches
+
+
+def save(table: pa.Table, path: Path) -> Path:
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        pa.feather.write_feather(table, path)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+@pytest.mark.parametrize("batch_size", [1, 10])
+def test_a_column_of_no_type_holds_missing_values(
+    suffix: str, batch_size: int, tmp_path: Path
+) -> None:
+    full = pa.table({"n": [1, 2], "c": ["u", "v"], "y": [0, 1]})
+    void = pa.table({"n": pa.nulls(2), "c": pa.nulls(2), "y": [0, 1]})
+    paths = [save(t, tmp_path / f"{i}{suffix}") for i, t in enumerate([full, void, full])]
+    options: dict[str, Any] = {"target": "y", "batch_size": batch_size}
+    batches = list(as_batches(paths, missing="ignore", **options))
+    assert {batch.feature_names for batch in batches[1:]} <= {("n", "c=u"), ("n", "c=u", "c=v")}
+    rows = [[1, 1, 0], [2, 0, 1], [np.nan, 0, 0], [np.nan, 0, 0], [1, 1, 0], [2, 0, 1]]
+    padded = [np.pad(dense(b), ((0, 0), (0, 3 - b.n_features))) for b in batches]
+    np.testing.assert_array_equal(np.vstack(padded), rows)
+    with pytest.raises(SourceError, match=r"1\..*, row 0: Input X contains NaN, column 0 \('n'\)"):
+        list(as_batches(paths, **options))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+def test_a_column_of_no_type_that_comes_first_holds_numbers(suffix: str, tmp_path: Path) -> None:
+    void = save(pa.table({"a": pa.nulls(2), "y": [0, 1]}), tmp_path / f"a{suffix}")
+    full = save(pa.table({"a": [1.5, 2.5], "y": [0, 1]}), tmp_path / f"b{suffix}")
+    first, second = as_batches([void, full], target="y", missing="ignore")
+    np.testing.assert_array_equal(first.X, [[np.nan], [np.nan]])
+    assert second.X.tolist() == [[1.5], [2.5]]
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_frame_may_hold_nothing_in_a_column(frame: Any) -> None:
+    data = frame({"a": [None, None], "b": [1, 2], "y": [0, 1]})
+    (batch,) = as_batches(data, target="y", missing="ignore")
+    np.testing.assert_array_equal(batch.X, [[np.nan, 1], [np.nan, 2]])
+    (batch,) = as_batches(data, target="y", categorical="a")
+    assert batch.feature_names == ("b",)
