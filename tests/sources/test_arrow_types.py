@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from source_helpers import dense
+from source_helpers import dense, error_of
 
 from driftsieve.sources import SourceError, as_batches
 
@@ -59,3 +60,29 @@ def test_a_frame_may_hold_nothing_in_a_column(frame: Any) -> None:
     np.testing.assert_array_equal(batch.X, [[np.nan, 1], [np.nan, 2]])
     (batch,) = as_batches(data, target="y", categorical="a")
     assert batch.feature_names == ("b",)
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "table"])
+def test_dates_and_decimals_of_any_width(name: str, tmp_path: Path) -> None:
+    days = pa.array([0, None, 86_400_000], pa.date64())
+    decimals = pa.array([Decimal("1.5"), None, Decimal(10**50)], pa.decimal256(60, 2))
+    labels = pa.array([2**53 + 1, 2**53, 7], pa.int64()).cast(pa.decimal256(40))
+    table = pa.table({"d": days, "n": decimals, "y": labels})
+    source = table if name == "table" else save(table, tmp_path / name)
+    (batch,) = as_batches(source, target="y", missing="ignore")
+    np.testing.assert_array_equal(batch.X, [[0, 1.5], [np.nan, np.nan], [86400, 1e50]])
+    assert batch.y.tolist() == [2**53 + 1, 2**53, 7]
+    (batch,) = as_batches(source, target="y", drop="n", categorical="d")
+    assert batch.feature_names == ("d=1970-01-01", "d=1970-01-02")
+
+
+def test_a_type_that_cannot_be_used_is_called_by_its_name(tmp_path: Path) -> None:
+    runs = pa.RunEndEncodedArray.from_arrays([1, 2], [1.0, 2.0])
+    table = pa.table({"runs": runs, "none": pa.nulls(2), "y": [0, 1]})
+    with pytest.raises(SourceError, match="column 'runs' of type run_end_encoded<"):
+        list(as_batches(table, target="y"))
+    path = save(table.drop(["runs"]), tmp_path / "a.feather")
+    assert error_of(path, target="none").startswith(": column 'none' of type null cannot be used")
+    months = pd.DataFrame({"m": pd.period_range("2020-01", periods=2, freq="M"), "y": [0, 1]})
+    with pytest.raises(SourceError, match=r"column 'm' of type period\[M\] cannot be used"):
+        list(as_batches(months, target="y"))

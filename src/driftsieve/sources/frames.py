@@ -116,6 +116,8 @@ def _usable(series: Any, name: str, roles: Roles) -> Values:
 
 
 def _values(series: nw.Series[Any], name: str, roles: Roles) -> Values:
+    if series.dtype == nw.Unknown and series.implementation.is_pyarrow():
+        series = _of_arrow(series, exact=name in {roles.target, *roles.categorical})
     dtype = series.dtype
     if name in roles.categorical or dtype in (nw.String, nw.Categorical, nw.Enum):
         return _categories(series, name)
@@ -138,7 +140,21 @@ def _values(series: nw.Series[Any], name: str, roles: Roles) -> Values:
         return np.full(len(series), np.nan)
     else:
         wanted = "leave it out with drop="
-    raise SourceError(f"column {name!r} of type {dtype} cannot be used: {wanted}")
+    native = series.to_native()
+    kind = dtype if dtype != nw.Unknown else getattr(native, "type", None) or native.dtype
+    raise SourceError(f"column {name!r} of type {kind} cannot be used: {wanted}")
+
+
+def _of_arrow(series: nw.Series[Any], *, exact: bool) -> nw.Series[Any]:
+    """The column in a type that narwhals has a name for, if there is one."""
+    import pyarrow as pa
+
+    native: Any = series.to_native()
+    if pa.types.is_date64(native.type):
+        native = native.cast(pa.date32())
+    elif pa.types.is_decimal(native.type):
+        native = native.cast(pa.decimal128(38, native.type.scale) if exact else pa.float64())
+    return nw.from_native(native, series_only=True)
 
 
 def _categories(series: nw.Series[Any], name: str) -> list[str | None]:
