@@ -78,3 +78,10 @@ def test_a_missing_label_is_a_bad_row_wherever_it_is() -> None:
         labels[row] = np.nan
         batches = as_batches((X, labels), on_error="skip")
         assert [batch.n_rows for batch in batches] == [9]
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_labels_of_several_kinds_are_refused_beside_a_missing_one_too(on_error: Any) -> None:
+    labels = np.array(["a", None, 1], dtype=object)
+    with pytest.raises(SourceError):
+        list(as_batches((X[:3], labels), on_error=on_error))

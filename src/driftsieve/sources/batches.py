@@ -114,16 +114,23 @@ class Batches(Iterator[Batch]):
             if resumed:
                 encoded, kept = encoded.take(kept >= resumed), kept[kept >= resumed]
             try:
-                batch = self._batch(encoded)
+                batch, causes = self._usable(encoded, len(kept))
             except RowError as problem:
-                if self._on_error == "raise":
-                    raise error(int(kept[problem.row]), problem.cause) from problem
-                causes = self._bad_rows(encoded, 0, len(kept))
-                batch = self._batch(encoded.take(np.delete(np.arange(len(kept)), list(causes))))
-                bad |= {int(kept[offset]): cause for offset, cause in causes.items()}
+                raise error(int(kept[problem.row]), problem.cause) from problem
             except (ValueError, TypeError) as problem:
                 raise SourceError(problem, name) from problem
+            bad |= {int(kept[offset]): cause for offset, cause in causes.items()}
         return batch, [str(error(offset, bad[offset])) for offset in sorted(bad)]
+
+    def _usable(self, encoded: Encoded, n_rows: int) -> tuple[Batch, dict[int, str]]:
+        """The rows that can be used as a batch, and why each of the others cannot."""
+        try:
+            return self._batch(encoded), {}
+        except RowError:
+            if self._on_error == "raise":
+                raise
+        causes = self._bad_rows(encoded, 0, n_rows)
+        return self._batch(encoded.take(np.delete(np.arange(n_rows), list(causes)))), causes
 
     def _batch(self, encoded: Encoded) -> Batch:
         return Batch.of(
