@@ -46,4 +46,5 @@ def frozen(
 def _effective(weight: Any, squared: Any) -> Any:
     """(sum w)**2 / sum w**2, as a square so that tiny weights do not vanish; 0 without weight."""
     root = np.sqrt(squared)
-    return np.divide(weight, root, out=np.zeros_like(root), where=root > 0) ** 2
+    with np.errstate(over="ignore"):  # squares that no rows have, but bytes may
+        return np.divide(weight, root, out=np.zeros_like(root), where=root > 0) ** 2

@@ -8,9 +8,11 @@ import struct
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import driftsieve as ds
 from driftsieve import codec
@@ -35,6 +37,15 @@ edits = st.lists(st.tuples(st.integers(0, 1 << 12), st.integers(0, 255)), max_si
 def test_sound_input_passes(kind):
     for seed in SEEDS[kind]:
         TARGETS[kind](seed)
+
+
+def test_a_sum_of_squares_that_no_rows_have_does_no_harm():
+    bank = ds.Bank().update(sparse.csr_array(np.eye(24)), [0] * 12 + [1] * 12)
+    header, payload = codec.unpack(bank.to_bytes(), "bank")
+    twelve = struct.pack("<ddQ", 12.0, 12.0, 12)
+    assert twelve in payload.tobytes()
+    light = payload.tobytes().replace(twelve, struct.pack("<ddQ", 12.0, 6.7e-308, 12))
+    TARGETS["bank"](codec.pack(header, light))
 
 
 @pytest.mark.parametrize("kind", TARGETS)
