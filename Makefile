@@ -9,11 +9,11 @@ EDITABLE := $(PIP) --no-build-isolation --editable
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
-CPP := $(wildcard cpp/bind/*.[ch]pp cpp/include/driftsieve/*.hpp)
-CPP_TESTS := $(wildcard cpp/tests/*.[ch]pp cpp/fuzz/*.[ch]pp benchmarks/*.cpp)
+CPP := $(shell find cpp/bind cpp/include cpp/src -name '*.[ch]pp')
+CPP_TESTS := $(shell find cpp/tests cpp/fuzz benchmarks -name '*.[ch]pp')
 
 .DEFAULT_GOAL := help
-.PHONY: help venv build demo test cpp-test sanitize fuzz fuzz-smoke pinned soak stub lint format bench docs dist dist-check audit clean
+.PHONY: help venv build demo test cpp-test sanitize fuzz fuzz-smoke pinned soak calibration stub lint format bench docs gallery dist dist-check cross-check audit clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ venv: .venv/.made  ## Make the virtual environment with the build tools
 build: .venv/.built  ## Build and install the package, editable, into .venv
 
 demo: .venv/.built  ## Screen a small drifting stream and print the ranking before and after
-	@$(BIN)/python -m driftsieve.demo
+	@$(BIN)/python -m driftsieve.cli.demo_stream
 
 test: .venv/.test .venv/.browser cpp-test  ## Run the Python and the C++ tests
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
@@ -50,7 +50,7 @@ test: .venv/.test .venv/.browser cpp-test  ## Run the Python and the C++ tests
 	@touch $@
 
 # scikit-build-core knows whether the cmake and ninja on PATH will do, and names those of PyPI if not.
-.venv/.built: .venv/.made pyproject.toml CMakeLists.txt $(CPP) $(wildcard cpp/src/*.cpp)
+.venv/.built: .venv/.made pyproject.toml CMakeLists.txt $(CPP)
 	@echo "Building and installing driftsieve"
 	@needs=$$($(BIN)/python -c 'from scikit_build_core.build import get_requires_for_build_editable as f; \
 	  print(*f())') && { test -z "$$needs" || $(PIP) $$needs; }
@@ -103,7 +103,10 @@ pinned:  ## Install all tools at pinned versions, checked by hash, as CI does; f
 soak: .venv/.built  ## Live through 10^8 faded rows and hold the scores against the offline ones
 	@$(BIN)/python tests/hardening/soak.py
 
-stub: .venv/.built  ## Write the type stub of the extension anew
+calibration: .venv/.test  ## Measure how many p-values of noise are small; writes docs/statistics.md
+	@cd tests && ../$(BIN)/python -m calibration $(ARGS)
+
+stub: .venv/.built  ## Regenerate the type stub of the extension
 	@$(BIN)/python -m nanobind.stubgen -q -m driftsieve._core -o src/driftsieve/_core.pyi
 
 lint: .venv/.lint  ## Check formatting, style, types, layers and C++ layout
@@ -138,8 +141,15 @@ bench-docs: .venv/.bench  ## Measure all of it, and put the figures into docs/pe
 	@$(BIN)/python -m benchmarks.scaling --images docs/images
 	@$(BIN)/python -m benchmarks.page
 
+# Not --quiet: it would hide warnings from --strict too.
+GALLERY ?= sensors text_tfidf urls clicks river_stream spark_days
 docs: .venv/.docs  ## Build the documentation as a site, in site/
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict 2>build/docs.txt || { grep -v ^INFO build/docs.txt; exit 1; }
+
+gallery: .venv/.test .venv/.browser  ## Make the pictures in docs/images: run the examples, open a report
+	@cd docs/images/gallery && for file in $(GALLERY); do \
+	  echo "examples/$$file.py" && ../../../$(BIN)/python ../../../examples/$$file.py >/dev/null || exit 1; done
+	@$(BIN)/python tools/report_picture.py docs/images/report.png
 
 # The time of the last commit stands in for the clock, so the same commit gives the same bytes.
 dist: .venv/.dist  ## Build the source distribution and the wheel, in dist/
@@ -147,8 +157,11 @@ dist: .venv/.dist  ## Build the source distribution and the wheel, in dist/
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --no-isolation
 
 PYTHONS ?= python3.11 python3.12 python3.13
-dist-check: .venv/.dist  ## Build both twice and compare, and try the wheel in bare PYTHONS
+dist-check: .venv/.dist  ## Build both twice and compare; try the wheel in bare PYTHONS and at the lower bounds
 	@tests/dist_check.sh $(PYTHONS)
+
+cross-check: .venv/.cross  ## Test the core on ARM64 (qemu) and as a Windows program (wine), compile it for macOS
+	@tests/cross_check.sh
 
 audit: .venv/.audit  ## Ask PyPI for known vulnerabilities of everything that is pinned
 	@$(BIN)/pip-audit --strict --disable-pip --progress-spinner off -r requirements/ci.txt

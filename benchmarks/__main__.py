@@ -6,10 +6,32 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks import csr, dense, growth, machine, rows, table, text
+from benchmarks import (
+    command,
+    csr,
+    dense,
+    growth,
+    ladder,
+    machine,
+    often,
+    records,
+    rows,
+    table,
+    text,
+)
 from benchmarks.harness import Row, run
 
-GROUPS = {"dense": dense, "csr": csr, "rows": rows, "text": text, "growth": growth}
+GROUPS = {
+    "dense": dense,
+    "often": often,
+    "csr": csr,
+    "rows": rows,
+    "text": text,
+    "records": records,
+    "command": command,
+    "growth": growth,
+    "ladder": ladder,
+}
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ def works(quick: bool) -> Iterator[Work]:
     X, y = rng.normal(size=(n, p)), labels(rng, n)
     yield moments(X, y)
     yield summaries(X, y)
-    yield freezing(X, y)
+    yield snapshots(X, y)
     X = rng.normal(size=(60, 40) if quick else (600, 20000))
     yield exact(X, labels(rng, len(X)))
     shape = (600, 16) if quick else (16000, 500)
@@ -77,12 +77,16 @@ def summaries(X: Floats, y: Labels) -> Work:
         two = {**options, "n_threads": 2}
         return {
             f"{name} in place": Task(lambda: bank(**options).update(X, y), X.size),
-            f"{name} in place, frozen": Task(lambda: bank(**options).update(X, y).freeze(), X.size),
+            f"{name} in place, snapshot": Task(
+                lambda: bank(**options).update(X, y).snapshot(), X.size
+            ),
             f"{name} in place, two threads": Task(
                 lambda: bank(**two).update(X, y), X.size, threads=2
             ),
             f"{name} stream": Task(lambda: stream(bank(**options), X, y), X.size),
-            f"{name} stream, frozen": Task(lambda: stream(bank(**options), X, y).freeze(), X.size),
+            f"{name} stream, snapshot": Task(
+                lambda: stream(bank(**options), X, y).snapshot(), X.size
+            ),
             f"{name} stream, two threads": Task(
                 lambda: stream(bank(**two), X, y), X.size, threads=2
             ),
@@ -106,15 +110,15 @@ def summaries(X: Floats, y: Labels) -> Work:
         Goal("ε = 0.001 in place", "xgboost", at_least=70),
         Goal("ε = 0.001 in place", "np.partition"),
         Goal("ε = 0.001 in place, two threads", "ε = 0.001 in place", at_least=1.7, wall=True),
-        Goal("ε = 0.001 in place, frozen", "np.sort"),
+        Goal("ε = 0.001 in place, snapshot", "np.sort"),
         Goal("ε = 0.001 stream", "read", at_most=20),
         Goal("ε = 0.001 stream", "np.sort", at_least=6),
         Goal("ε = 0.001 stream", "KLL", at_least=10),
         Goal("ε = 0.001 stream, two threads", "ε = 0.001 stream", wall=True),
-        Goal("ε = 0.001 stream, frozen", "np.sort"),
+        Goal("ε = 0.001 stream, snapshot", "np.sort"),
         Goal("ε = 0.01 stream", "read", at_most=17),
         Goal("ε = 0.01 stream, two threads", "ε = 0.01 stream", wall=True),
-        Goal("ε = 0.01 stream, frozen", "np.sort"),
+        Goal("ε = 0.01 stream, snapshot", "np.sort"),
         Goal("ε = 0.01 in place", "np.sort"),
         Goal("fading, in place", "ε = 0.001 in place", at_most=1.5),
         Goal("fading, stream", "ε = 0.001 stream", at_most=1.5),
@@ -158,14 +162,14 @@ def kll_state(parts: list[Floats], p: int) -> Row:
     return Row("A state: KLL, as bytes", size / 1000 / p, "KB/feature")
 
 
-def freezing(X: Floats, y: Labels) -> Work:
+def snapshots(X: Floats, y: Labels) -> Work:
     states = {
         "ε = 0.001 in place": bank(epsilon=0.001).update(X, y),
         "ε = 0.001 stream": stream(bank(epsilon=0.001), X, y),
     }
     tasks = {
-        f"freeze + score, {name}": Task(
-            lambda state=state: ds.scores.mutual_info(state.freeze()), X.shape[1]
+        f"snapshot + score, {name}": Task(
+            lambda state=state: ds.scores.mutual_info(state.snapshot()), X.shape[1]
         )
         for name, state in states.items()
     }
@@ -177,7 +181,7 @@ def exact(X: Floats, y: Labels) -> Work:
     columns = np.ascontiguousarray(X.T)
     cuts = fifths(len(X))
     tasks = {
-        "5 exact bins": Task(lambda: bank(epsilon=0.001).update(X, y).freeze(), X.size),
+        "5 exact bins": Task(lambda: bank(epsilon=0.001).update(X, y).snapshot(), X.size),
         "update alone": Task(lambda: bank(epsilon=0.001).update(X, y), X.size),
         "read": Task(lambda: peers.read(X), X.size),
         "np.sort": Task(lambda: np.sort(columns, axis=1), X.size),
@@ -196,7 +200,7 @@ def exact(X: Floats, y: Labels) -> Work:
 
 
 def same_as_offline(X: Floats, y: Labels) -> Row:
-    ours, theirs = bank(epsilon=0.001).update(X, y).freeze(), ds.offline.snapshot(X, y)
+    ours, theirs = bank(epsilon=0.001).update(X, y).snapshot(), ds.offline.snapshot(X, y)
     same = all(
         np.array_equal(getattr(ours, name), getattr(theirs, name))
         for name in ("bin_weights", "edges")

@@ -22,7 +22,7 @@ def estimate(rows: Iterable[Row]) -> str:
     cutting = FEATURES * figure("share: cutting into pieces") * 1e-6
     own = FEATURES / EXECUTORS  # features that an executor merges and scores
     merging = own * figure(f"share: merging {EXECUTORS}") * 1e-6
-    scoring = own * figure("share: freeze and score") * 1e-6
+    scoring = own * figure("share: snapshot and score") * 1e-6
     seconds = {
         "rows from Spark to the Python worker": (
             f"{non_zeros:.3g} non-zeros × {figure(TRANSFER):.3g} ns",

@@ -33,9 +33,9 @@ class Point:
 
 
 def measure(
-    options: dict[str, Any], chunks: Chunks, rounds: int, freeze: bool = False
+    options: dict[str, Any], chunks: Chunks, rounds: int, snapshot: bool = False
 ) -> tuple[float, int]:
-    """Seconds of the updates, and of a freeze if that is asked for, and bytes of state."""
+    """Seconds of the updates, and of a snapshot if that is asked for, and bytes of state."""
     times, nbytes = [], 0
     for _ in range(rounds):
         state, seconds = ds.Bank(n_threads=1, **options), 0.0
@@ -43,9 +43,9 @@ def measure(
             start = time.process_time()
             state.update(X, y)
             seconds += time.process_time() - start
-        if freeze:
+        if snapshot:
             start = time.process_time()
-            state.freeze()
+            state.snapshot()
             seconds += time.process_time() - start
         times.append(seconds)
         nbytes = state.nbytes
@@ -94,12 +94,12 @@ def rows(quick: bool) -> Iterator[Point]:
 
 
 def features(quick: bool) -> Iterator[Point]:
-    """256 rows, frozen; sparse ones have 100 non-zeros whatever the width."""
+    """256 rows and a snapshot; sparse ones have 100 non-zeros whatever the width."""
     rounds = 1 if quick else 3
     for p in [10**k for k in ((2, 3) if quick else range(2, 7))]:
         chunks = dense_chunks(256, p, 64)
         options = {"epsilon": 0.05, "max_bytes": float("inf")}
-        yield Point("features", "dense", p, *measure(options, chunks, rounds, freeze=True))
+        yield Point("features", "dense", p, *measure(options, chunks, rounds, snapshot=True))
         chunks = sparse_chunks(20000 if not quick else 100, p, 100, 2048)
         yield Point("features", "sparse", p, *measure({}, chunks, rounds))
 
@@ -123,7 +123,7 @@ def epsilon(quick: bool) -> Iterator[Point]:
     seconds = offline(X, y, 1 if quick else 3)
     for inverse in (5, 50) if quick else (5, 50, 100, 500, 1000, 1500, 2000):
         options = {"epsilon": 1 / inverse}
-        found = measure(options, batches(X, y, BATCH), 1 if quick else 3, freeze=True)
+        found = measure(options, batches(X, y, BATCH), 1 if quick else 3, snapshot=True)
         yield Point("1/ε", "online", inverse, *found)
         yield Point("1/ε", "offline", inverse, seconds, X.nbytes)
 
@@ -136,7 +136,7 @@ def batch_size(quick: bool) -> Iterator[Point]:
     seconds = offline(X, y, 1 if quick else 3)
     for size in (1, 16) if quick else [2**k for k in range(15)]:
         options = {"epsilon": 0.001}
-        found = measure(options, batches(X, y, size), 1 if quick else 3, freeze=True)
+        found = measure(options, batches(X, y, size), 1 if quick else 3, snapshot=True)
         yield Point("batch size", "online", size, *found)
         yield Point("batch size", "offline", size, seconds, X.nbytes)
 

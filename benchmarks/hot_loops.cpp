@@ -14,7 +14,7 @@
 
 #include "driftsieve/bank.hpp"
 #include "driftsieve/kernels.hpp"
-#include "driftsieve/svmlight.hpp"
+#include "driftsieve/svmlight/svmlight.hpp"
 
 namespace {
 
@@ -104,7 +104,7 @@ struct SecondBlock {
 };
 
 Bank empty_bank() {
-    return Bank(kConfig, Clock::sample, std::numeric_limits<double>::infinity());
+    return Bank(kConfig, Clock::row, std::numeric_limits<double>::infinity());
 }
 
 // A bank none of whose rows are in a summary yet, and where its bins go.
@@ -202,7 +202,7 @@ HOT std::size_t hot_sparse(const SparseRows& rows) {
 }
 
 HOT std::size_t hot_moments(const SparseRows& rows) {
-    Bank bank(Config{0.01, true, false, false}, Clock::sample, 1000.0);
+    Bank bank(Config{0.01, true, false, false}, Clock::row, 1000.0);
     bank.update(rows.matrix(), RowInfo{rows.classes, {}, {}}, 2, 1);
     return bank.nbytes();
 }

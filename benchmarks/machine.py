@@ -16,6 +16,8 @@ PACKAGES = (
     "xgboost",
     "river",
     "polars",
+    "pandas",
+    "pyarrow",
     "pyspark",
 )
 

@@ -14,14 +14,14 @@ from benchmarks.harness import Cost, Goal, Task, Watch, Work
 from benchmarks.peers import Floats, Labels
 
 RIVER: dict[str, dict[str, Any]] = {
-    "T": {"score": "t"},
-    "Fisher": {"score": "fisher"},
-    "MI": {"score": "mutual_info"},
-    "chi2": {"score": "chi2"},
-    "Gini": {"score": "gini"},
-    "T, one thread": {"score": "t", "n_threads": 1},
-    "MI, one thread": {"score": "mutual_info", "n_threads": 1},
-    "MI, fading": {"score": "mutual_info", "half_life": 4000.0},
+    "T": {"score_func": "t"},
+    "Fisher": {"score_func": "fisher"},
+    "MI": {"score_func": "mutual_info"},
+    "chi2": {"score_func": "chi2"},
+    "Gini": {"score_func": "gini"},
+    "T, one thread": {"score_func": "t", "n_threads": 1},
+    "MI, one thread": {"score_func": "mutual_info", "n_threads": 1},
+    "MI, fading": {"score_func": "mutual_info", "half_life": 4000.0},
 }
 GOALS = dict.fromkeys(("T", "Fisher", "MI", "chi2", "Gini"), 500.0)
 

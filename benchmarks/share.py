@@ -27,7 +27,7 @@ def work(quick: bool) -> Work:
 
 def share(n: int, p: int, batch: int) -> list[Row]:
     """The figures, in processor time of one thread."""
-    plan = Plan.of("sample", block_size=1024 if p > 1024 else 16)
+    plan = Plan.of("row", block_size=1024 if p > 1024 else 16)
     rng = np.random.default_rng(0)
     X = rows(rng, batch, p)
     bank, seconds, non_zeros = plan.bank(), 0.0, 0
@@ -51,7 +51,7 @@ def share(n: int, p: int, batch: int) -> list[Row]:
         Row("share: cutting into pieces", cutting / p * 1e6, "µs/feature"),
         Row(f"share: merging {EXECUTORS}", merging / merged.n_features * 1e6, "µs/feature"),
         Row("share: merged block", len(merged.to_bytes()) / merged.n_features, "bytes/feature"),
-        Row("share: freeze and score", scoring / merged.n_features * 1e6, "µs/feature"),
+        Row("share: snapshot and score", scoring / merged.n_features * 1e6, "µs/feature"),
     ]
 
 

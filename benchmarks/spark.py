@@ -24,7 +24,7 @@ from benchmarks.estimate import estimate
 from benchmarks.harness import Cost, Goal, Row, Task, Work, run
 from driftsieve.distributed.java import find_java
 from driftsieve.distributed.spark import screen
-from driftsieve.distributed.spark_rows import Roles
+from driftsieve.distributed.spark_rows import SparkRoles
 
 EPSILON = 0.01
 FINE = 0.001
@@ -128,7 +128,7 @@ def drain(batches: Iterator[Any]) -> Iterator[Any]:
         yield from ()
 
 
-def transfer(df: Any, roles: Roles) -> None:
+def transfer(df: Any, roles: SparkRoles) -> None:
     """What ``screen`` has Spark do before any row is counted."""
     with roles.batches(df):
         roles.select(df).mapInArrow(drain, "n bigint").collect()
@@ -152,9 +152,9 @@ def dense(quick: bool) -> Work:
         "approxQuantile + counts": (lambda: approx_quantile_and_counts(df, EPSILON), n),
         f"mutual_info {fine}": (partial(screen, fewer, target="y", epsilon=FINE), some),
         f"approxQuantile + counts {fine}": (lambda: approx_quantile_and_counts(fewer, FINE), some),
-        "rows to the workers": (lambda: transfer(df, Roles.of(df, "y", features)), n),
+        "rows to the workers": (lambda: transfer(df, SparkRoles.of(df, "y", features)), n),
         "mutual_info of vectors": (by_vector, some),
-        "fisher of vectors": (partial(by_vector, score="fisher"), some),
+        "fisher of vectors": (partial(by_vector, score_func="fisher"), some),
         "UnivariateFeatureSelector": (lambda: selector(vectors), some),
     }
     tasks = {name: Task(partial(timed, work), rows * p) for name, (work, rows) in works.items()}
@@ -181,7 +181,7 @@ def sparse(quick: bool) -> Work:
     spark.catalog.clearCache()
     df = sparse_frame(spark, n, p)
     ours = partial(screen, df, target="y", features="v", epsilon=EPSILON)
-    roles = Roles.of(df, "y", "v")
+    roles = SparkRoles.of(df, "y", "v")
     tasks = {
         "mutual_info": Task(lambda: timed(ours), n * NON_ZEROS),
         "rows to the workers": Task(lambda: timed(lambda: transfer(df, roles)), n * NON_ZEROS),

@@ -13,7 +13,7 @@ from benchmarks.harness import Goal, Task, Work
 from benchmarks.svmlight import make_text, real_row, url_row
 from benchmarks.svmlight import sklearn as read_by_sklearn
 
-FEATURES = 200_000  # frozen at a time, about as many as a screener does
+FEATURES = 200_000  # in a snapshot at a time, about as many as a screener does
 
 
 def works(quick: bool) -> Iterator[Work]:
@@ -42,8 +42,8 @@ def screen(path: Path, score: str, **options: bool) -> list[Any]:
     """The scores of all features, block by block."""
     state = bank(**options)
     for batch in ds.as_batches(path):
-        state.update_batch(batch)
+        state.update(batch)
     return [
-        ds.scores.SCORES[score].function(state.freeze(features=slice(begin, begin + FEATURES)))
+        ds.scores.SCORES[score].function(state.snapshot(features=slice(begin, begin + FEATURES)))
         for begin in range(0, state.n_features, FEATURES)
     ]

@@ -1,9 +1,9 @@
-"""A screener that goes on learning against one that stopped, on a stream of mail that drifts.
+"""A screener that keeps learning against one that stopped, on a stream of mail that drifts.
 
-9324 messages in the order they came, 39916 binary features. Every screener selects k features from
-the first 1000 messages. Then the stream goes on in batches of 100: each is predicted, then learned
-from. The frozen screener keeps its features; the others go on learning, and forget at different
-rates. The classifier is the same for all, and goes on learning with all of them.
+9324 messages in the order of their arrival, 39916 binary features. Every screener selects k
+features from the first 1000 messages. The others come in batches of 100: each is predicted, then
+learned from. The fixed screener keeps its features; the others keep learning, and forget at
+different rates. The classifier is the same for all, and keeps learning with all of them.
 
     python examples/spam_stream.py --data FOLDER
 
@@ -27,11 +27,12 @@ from driftsieve.evaluate import prequential
 
 START, BATCH = 1000, 100
 SCREENERS: dict[str, dict[str, Any]] = {
-    "frozen": {},
-    "adapted, forgets nothing": {},
-    "adapted, half_life=4000": {"half_life": 4000},
-    "adapted, half_life=1000": {"half_life": 1000},
-    "adapted, half_life=250": {"half_life": 250},
+    "fixed": {},
+    "updated, never forgets": {},
+    "updated, half_life=4000": {"half_life": 4000},
+    "updated, half_life=1000": {"half_life": 1000},
+    "updated, half_life=250": {"half_life": 250},
+    'updated, half_life="auto"': {"half_life": "auto"},
 }
 
 
@@ -49,7 +50,7 @@ def run(X: sparse.csr_array, y: NDArray[np.int64], name: str, k: int) -> Any:
     learner.partial_fit(screener.transform(X[:START]), y[:START], classes=[0, 1])
     stream = ((X[i : i + BATCH], y[i : i + BATCH]) for i in range(START, len(y), BATCH))
     return prequential(
-        stream, screener, learner, every=1000, classes=[0, 1], update_screener=name != "frozen"
+        stream, screener, learner, every=1000, classes=[0, 1], update_screener=name != "fixed"
     )
 
 
@@ -66,7 +67,7 @@ def main() -> None:
     parser.add_argument("-k", type=int, nargs="+", default=[20, 100, 500])
     arguments = parser.parse_args()
     if arguments.data is None:
-        parser.error("say where the data are: --data FOLDER, or set DRIFTSIEVE_DATA")
+        parser.error("The data are missing: pass --data FOLDER, or set DRIFTSIEVE_DATA.")
     X, y = load(arguments.data)
     print("error in percent (stability of the selection)")
     print(f"{'':26}" + "".join(f"{f'k={k}':>16}" for k in arguments.k))

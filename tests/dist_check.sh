@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The same commit gives the same bytes, and the wheel works in a bare environment of each Python:
+# The same commit gives the same bytes, the wheel works in a bare environment of each Python, and in
+# Python 3.11 with the lowest versions of all dependencies that pyproject.toml allows:
 # make dist-check PYTHONS="python3.11 python3.12 python3.13".
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,6 +11,26 @@ rm -rf "$out"
 pip=(-m pip install --quiet --disable-pip-version-check)
 
 same() { cmp "$1" "$2" && echo "the same bytes twice: $(basename "$1")"; }
+
+# Tests of what depends on the versions: frames, scipy, scikit-learn, the terminal and each extra.
+tests_of_dependencies=(
+  tests/bank/test_bank.py tests/batch tests/scores/test_scores.py tests/history tests/package/test_imports.py
+  tests/river/test_river.py tests/river/test_river_frames.py
+  tests/cli tests/learners tests/report tests/screener tests/sources
+  tests/distributed/test_dask.py tests/distributed/test_spark.py tests/distributed/test_spark_ml.py
+  tests/reproduce/test_command.py
+)
+
+lowest_versions() {  # python, wheel
+  "$1" -m venv "$out/lowest"
+  .venv/bin/python tests/package/lower_bounds.py river spark dask files report >"$out/lowest.txt"
+  # polars is no dependency: the lowest version that the tests allow
+  "$out/lowest/bin/python" "${pip[@]}" -r "$out/lowest.txt" "$2" pytest hypothesis 'polars==1.18'
+  # Old packages may warn of new versions of what they depend on.
+  PATH=$out/lowest/bin:$PATH "$out/lowest/bin/python" -m pytest -q -p no:cacheprovider \
+    -o filterwarnings=default --disable-warnings "${tests_of_dependencies[@]}"
+  echo "works with the lowest versions: $(tr '\n' ' ' <"$out/lowest.txt")"
+}
 
 for n in 1 2; do
   .venv/bin/python -m build --no-isolation --sdist --outdir "$out/sdist-$n" >"$out.log" 2>&1
@@ -35,9 +56,10 @@ for python in "$@"; do
   "$bin/python" "${pip[@]}" "$wheel"
   (
     cd "$out"  # away from the sources
-    "$bin/python" -m driftsieve.demo >demo.txt
+    "$bin/python" -m driftsieve.cli.demo_stream >demo.txt
     printf 'a,b,y\n1,2,0\n2,2,1\n3,1,0\n' | "$bin/driftsieve" screen - --format csv --target y >screen.txt
     test -s demo.txt && test -s screen.txt
   )
   echo "works in a bare Python $version: $(basename "$wheel")"
+  if [ "$version" = 3.11 ]; then lowest_versions "$python" "$wheel"; fi
 done

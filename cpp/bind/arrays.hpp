@@ -13,8 +13,8 @@
 #include <optional>
 #include <span>
 
-#include "driftsieve/large_room.hpp"
-#include "driftsieve/rows.hpp"
+#include "driftsieve/base/views.hpp"
+#include "driftsieve/memory/large_room.hpp"
 
 namespace nb = nanobind;
 
@@ -27,7 +27,7 @@ template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Doubles = nb::ndarray<nb::numpy, double>;
 
-// Whether it is an array of numpy's own kind: others may hide some of their values behind a mask.
+// Whether it is exactly a numpy array: subclasses may mask some of their values.
 inline bool is_plain_array(nb::handle object) {
     static const nb::handle type =
         nb::object(nb::module_::import_("numpy").attr("ndarray")).release();
@@ -65,11 +65,11 @@ inline std::size_t size_of(std::initializer_list<std::size_t> shape) {
     return size;
 }
 
-// Arrays that come and go together. Their room is given back with the last of them, and the next
-// ones find it there.
+// Arrays with a common lifetime. Their memory is freed with the last of them, and reused by the
+// next ones.
 class NewArrays {
   public:
-    // So many values in all.
+    // Number of values in all arrays.
     explicit NewArrays(std::size_t size)
         : room_(new KeptRoom<double>(size_of({size + 1}))),
           owner_(room_, [](void* p) noexcept { delete static_cast<KeptRoom<double>*>(p); }) {}

@@ -3,7 +3,8 @@
 #include <variant>
 
 #include "arrays.hpp"
-#include "driftsieve/fsa.hpp"
+#include "driftsieve/learners/fsa.hpp"
+#include "driftsieve/learners/fsa_stream.hpp"
 
 namespace driftsieve::bind {
 
@@ -11,11 +12,15 @@ namespace {
 
 using Weights = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-template <std::size_t Parts>
-std::span<fsa::Weight<Parts>> in_parts(const Weights& weights) {
-    static_assert(sizeof(fsa::Weight<Parts>) == Parts * sizeof(double));
-    return {reinterpret_cast<fsa::Weight<Parts>*>(weights.data()), weights.shape(0)};
+// The rows of the array, each as a struct of doubles.
+template <class Row>
+std::span<Row> as_rows(const Weights& weights) {
+    static_assert(sizeof(Row) % sizeof(double) == 0);
+    return {reinterpret_cast<Row*>(weights.data()), weights.shape(0)};
 }
+
+constexpr std::size_t n_sums = sizeof(fsa::RowSums) / sizeof(double);
+using Sums = nb::ndarray<double, nb::shape<n_sums>, nb::c_contig, nb::device::cpu>;
 
 // A view of the caller's rows, whatever their types.
 using AnyRows = std::variant<MatrixView<double>, MatrixView<float>, CsrView<double, std::int32_t>,
@@ -29,6 +34,11 @@ struct FsaRows {
         if (!fit) throw std::invalid_argument("the arrays do not fit the rows");
     }
 
+    void require_order(const Vector<std::int64_t>& order, std::size_t n_rows) const {
+        for (const std::int64_t row : view(order))
+            require_fit(row >= 0 && static_cast<std::size_t>(row) < n_rows);
+    }
+
     Doubles sizes(const Vector<double>& row_weight) const {
         static_assert(sizeof(fsa::Size) == 2 * sizeof(double));
         return std::visit(
@@ -38,7 +48,7 @@ struct FsaRows {
                 std::fill_n(result.data(), result.size(), 0.0);
                 const std::span<fsa::Size> by_feature{reinterpret_cast<fsa::Size*>(result.data()),
                                                       X.n_cols};
-                nb::gil_scoped_release no_gil;  // whoever holds the rows keeps the arrays alive
+                nb::gil_scoped_release no_gil;  // the owner of the rows keeps the arrays alive
                 fsa::add_sizes(X, view(row_weight), by_feature);
                 return result;
             },
@@ -54,14 +64,52 @@ struct FsaRows {
                 require_fit(target.size() == X.n_rows && row_weight.size() == X.n_rows &&
                             weights.shape(0) == X.n_cols + 1 &&
                             weights.shape(1) == (momentum > 0.0 ? 2 : 1) && batch_size > 0);
-                for (const std::int64_t row : view(order))
-                    require_fit(row >= 0 && static_cast<std::size_t>(row) < X.n_rows);
+                require_order(order, X.n_rows);
                 nb::gil_scoped_release no_gil;  // likewise
                 const auto run = [&](auto w) {
                     fsa::epoch(X, view(order), view(target), view(row_weight), w,
                                {loss, step, intercept_gain, shrinkage, momentum, batch_size});
                 };
-                momentum > 0.0 ? run(in_parts<2>(weights)) : run(in_parts<1>(weights));
+                momentum > 0.0 ? run(as_rows<fsa::Weight<2>>(weights))
+                               : run(as_rows<fsa::Weight<1>>(weights));
+            },
+            rows);
+    }
+
+    Doubles row_sums(const Vector<std::int64_t>& order, const Vector<double>& row_weight,
+                     double half_life) const {
+        return std::visit(
+            [&](const auto& X) {
+                require_fit(row_weight.size() == X.n_rows);
+                require_order(order, X.n_rows);
+                const Doubles result = NewArrays(size_of({n_sums})).make({n_sums});
+                nb::gil_scoped_release no_gil;  // likewise
+                *reinterpret_cast<fsa::RowSums*>(result.data()) =
+                    fsa::row_sums(X, view(order), view(row_weight), half_life);
+                return result;
+            },
+            rows);
+    }
+
+    void follow(const Vector<std::int64_t>& order, const Vector<double>& target,
+                const Vector<double>& row_weight, const Weights& weights, const Sums& sums,
+                fsa::Loss loss, double rate, double largest_curvature, double shrinkage,
+                double momentum, double half_life, std::size_t batch_size) const {
+        std::visit(
+            [&](const auto& X) {
+                require_fit(target.size() == X.n_rows && row_weight.size() == X.n_rows &&
+                            weights.shape(0) == X.n_cols + 1 &&
+                            weights.shape(1) == (momentum > 0.0 ? 4 : 3) && batch_size > 0);
+                require_order(order, X.n_rows);
+                nb::gil_scoped_release no_gil;  // likewise
+                const auto run = [&](auto w) {
+                    fsa::follow(X, view(order), view(target), view(row_weight), w,
+                                *reinterpret_cast<fsa::RowSums*>(sums.data()),
+                                {loss, rate, largest_curvature, shrinkage, momentum, half_life,
+                                 batch_size});
+                };
+                momentum > 0.0 ? run(as_rows<fsa::StreamWeight<2>>(weights))
+                               : run(as_rows<fsa::StreamWeight<1>>(weights));
             },
             rows);
     }
@@ -111,6 +159,18 @@ void register_fsa(nb::module_& m) {
         nb::arg("intercept_gain"), nb::arg("shrinkage"), nb::arg("momentum"), nb::arg("batch_size"),
         "Gradient steps over the rows in that order; changes the weights, (n_features + 1, 2), or "
         "(n_features + 1, 1) without momentum.");
+    c.def("row_sums", &FsaRows::row_sums, nb::arg("order"), nb::arg("row_weight"),
+          nb::arg("half_life"), "The sums over rows that `follow` makes.");
+    c.def(
+        "follow", &FsaRows::follow, nb::arg("order"), nb::arg("target"), nb::arg("row_weight"),
+        nb::arg("weights").noconvert(), nb::arg("sums").noconvert(), nb::kw_only(), nb::arg("loss"),
+        nb::arg("rate"), nb::arg("largest_curvature"), nb::arg("shrinkage"), nb::arg("momentum"),
+        nb::arg("half_life"), nb::arg("batch_size"),
+        "Online Newton steps over the rows in that order. Changes the weights, (n_features + 1, "
+        "4), "
+        "or (n_features + 1, 3) without momentum, whose last columns are curvatures and recencies, "
+        "and the sums over rows: of 1, weights and weighted non-zeros, and, of rows that are not "
+        "empty, of weights and weighted logarithms of squared norms.");
 }
 
 }  // namespace driftsieve::bind

@@ -1,6 +1,5 @@
 #include <nanobind/stl/tuple.h>
 
-#include "dict_entries.hpp"
 #include "row_collector.hpp"
 
 namespace driftsieve::bind {
@@ -22,7 +21,6 @@ Row pick(const Row& x, const Keys& keys) {
 }  // namespace
 
 void register_rows(nb::module_& m) {
-    layout_is_known = probe_layout();
     nb::class_<Turn>(m, "Turn")
         .def(nb::init<>())
         .def("__enter__", &Turn::begin)
@@ -44,6 +42,8 @@ void register_rows(nb::module_& m) {
             nb::arg("x"), nb::arg("y").none(), nb::arg("weight"), nb::arg("time").none())
         .def("rows", [](nb::handle self) { return nb::cast<RowCollector&>(self).rows(self); })
         .def("clear", &RowCollector::clear)
+        .def("most_bytes_with", &RowCollector::most_bytes_with, nb::arg("rows"), nb::arg("values"),
+             nb::arg("columns"))
         .def("__len__", &RowCollector::size)
         .def_prop_ro("n_values", &RowCollector::n_values)
         .def_prop_ro("nbytes", &RowCollector::nbytes);

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <variant>
 
-#include "driftsieve/svmlight.hpp"
+#include "driftsieve/svmlight/svmlight.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -25,7 +25,7 @@ class Parser {
     template <class Use>
     auto use(Use use_it) {
         if (busy_.test_and_set()) {
-            throw std::runtime_error("this SvmlightParser is in use by another thread");
+            throw std::runtime_error("A SvmlightParser must be used by one thread at a time.");
         }
         struct Release {
             std::atomic_flag& flag;

@@ -1,5 +1,5 @@
 #include "arrays.hpp"
-#include "driftsieve/validate.hpp"
+#include "driftsieve/base/validate.hpp"
 
 namespace driftsieve::bind {
 

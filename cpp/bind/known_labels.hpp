@@ -11,9 +11,8 @@
 
 namespace driftsieve::bind {
 
-// The labels a bank has met, for rows that come one by one: looking a label up in Python takes
-// longer than all the rest. Finds those that are known and of the usual types, and leaves all
-// others to Python.
+// The labels of a bank, for single rows: a lookup in Python takes longer than all other work.
+// Finds known labels of common types, and leaves all others to Python.
 class KnownLabels {
   public:
     using Numbers = nb::typed<nb::dict, nb::object, std::uint32_t>;
@@ -29,7 +28,7 @@ class KnownLabels {
 
     std::size_t size() const { return numbers_.size(); }
 
-    // False where a closer look is needed.
+    // False if a label is not known.
     bool find(nb::handle y, std::vector<std::uint32_t>& classes) const {
         Vector<std::int64_t> array;
         if (PyList_CheckExact(y.ptr())) return find(nb::borrow<nb::list>(y), classes);

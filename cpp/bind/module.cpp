@@ -1,6 +1,6 @@
 #include <nanobind/nanobind.h>
 
-#include "driftsieve/version.hpp"
+#include "driftsieve/base/version.hpp"
 
 namespace driftsieve::bind {
 void register_bank(nanobind::module_&);
@@ -11,8 +11,8 @@ void register_validate(nanobind::module_&);
 }  // namespace driftsieve::bind
 
 NB_MODULE(_core, m) {
-    // Who still holds objects when the interpreter ends (a notebook, a pool of threads) has leaked
-    // nothing: it would be told so on the way out.
+    // Objects that are alive when the interpreter exits (in a notebook, in a thread pool) are no
+    // leaks, so nanobind must not warn about them.
     nanobind::set_leak_warnings(false);
     m.attr("version") = driftsieve::version;
     driftsieve::bind::register_validate(m);

@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "dict_entries.hpp"
-#include "driftsieve/fading.hpp"
-#include "driftsieve/open_rows.hpp"
+#include "driftsieve/base/fading.hpp"
+#include "driftsieve/dense/open_rows.hpp"
 #include "key_order.hpp"
 #include "shared_bank.hpp"
 #include "turn.hpp"
@@ -25,29 +24,28 @@ namespace driftsieve::bind {
 using Row = nb::typed<nb::dict, nb::object, nb::object>;
 template <class T>
 using Values = nb::ndarray<nb::numpy, const T>;
-// the written-out columns; data, indices and indptr of the others; classes, weights, times
+// the dense columns; data, indices and indptr of the others; classes, weights, times
 using Rows = std::tuple<Values<double>, Values<double>, Values<std::int64_t>, Values<std::int64_t>,
                         Values<std::int64_t>, Values<double>, Values<double>>;
 
-// What becomes of a row; plain numbers, since Python gets one for each.
+// Result of adding a row; plain numbers, because Python gets one for each row.
 enum Answer : int {
     kTaken,
-    kUnknown,  // its label or one of its keys has no number yet
+    kUnknown,  // its label or one of its keys is new
     kNoRoom,
 };
 
-// Gathers labelled rows that come as dictionaries, until a bank takes them. `columns` and `classes`
-// number the keys and the labels. The first `width` columns are written out, `absent` where a row
-// does not have the key; of the columns after them only what a row has is kept, as CSR with columns
-// counted from `width`. They are written to where the bank would keep them, if there is one that is
-// to get all of these columns. Rows have a time, or not, as `timed` says. Whatever a bank of that
-// half-life would refuse is refused here, when it comes, and not when the bank gets it with other
-// rows. Rows are added and given away by one thread in its turn.
+// Collects labelled rows that are dictionaries, until a bank takes them. `columns` and `classes`
+// number the keys and the labels. The first `width` columns are dense, with `absent` for keys that
+// a row does not have; the columns after them are CSR, counted from `width`. Dense columns are
+// written into the buffer of the bank, if one gets all of them. Rows have times if `timed`. Rows
+// that a bank of that half-life would refuse are refused here, one by one, and not later with other
+// rows. Rows are added and taken by one thread at a time.
 class RowCollector {
   public:
     RowCollector(Index columns, Index classes, std::size_t width, double absent, bool allow_nan,
                  bool timed, double half_life, SharedBank* bank, const Turn& turn)
-        : order_(std::move(columns), width),
+        : order_(std::move(columns)),
           class_index_(std::move(classes)),
           width_(width),
           absent_(absent),
@@ -57,14 +55,14 @@ class RowCollector {
           bank_(bank),
           turn_(turn) {}
 
-    // How many rows, and values beyond the written-out columns, may be kept.
+    // Largest numbers of rows, and of values beyond the dense columns.
     void make_room(std::size_t rows, std::size_t values) {
         require_idle();
         most_rows_ = rows;
         most_values_ = values;
     }
 
-    // Says no to a weight or a time that no bank would take.
+    // Refuses a weight or a time that no bank accepts.
     void check(double weight, std::optional<double> time) const {
         const auto got = [](double number) {
             return std::string(nb::repr(nb::float_(number)).c_str()) + ".";
@@ -78,15 +76,15 @@ class RowCollector {
                                       .c_str());
         if (time.has_value() != timed_)
             throw nb::value_error(
-                timed_ ? "clock=\"time\" needs the timestamps of the rows: pass t."
-                       : "t is used with clock=\"time\" only; this clock is another.");
+                timed_ ? "time must be given with clock=\"time\", got None."
+                       : "time must be given with clock=\"time\" only, got it with another clock.");
         if (!timed_) return;
         if (!std::isfinite(*time))
-            throw nb::value_error(("t must be finite, got " + got(*time)).c_str());
+            throw nb::value_error(("time must be finite, got " + got(*time)).c_str());
         fading_.epoch_of(*time);  // throws if that is too far from 0
     }
 
-    // A row that is not taken leaves no trace.
+    // A row that is refused has no effect.
     Answer append(const Row& x, nb::handle y, double weight, std::optional<double> time) {
         require_idle();
         turn_.require_ours();
@@ -126,6 +124,15 @@ class RowCollector {
                                      classes_.capacity() + weights_.capacity() + times_.capacity());
     }
 
+    // Upper bound of nbytes() with so many more rows and values, if `columns` of the rows are
+    // stored here and not in a bank. The lists may have twice the capacity that they need.
+    std::size_t most_bytes_with(std::size_t rows, std::size_t values, std::size_t columns) const {
+        rows += size();
+        values += n_values();
+        const std::size_t lists = 2 * sizeof(double) * (4 * rows + 2 * values);
+        return std::max(nbytes(), lists + sizeof(double) * columns * rows);
+    }
+
     // Views of the rows, for the rest of the turn.
     Rows rows(nb::handle self) {
         require_idle();
@@ -161,8 +168,8 @@ class RowCollector {
     std::size_t most_values_ = std::numeric_limits<std::size_t>::max();
     SharedBank* bank_;
     const Turn& turn_;
-    OpenRows room_;            // where there is no bank
-    double* first_ = nullptr;  // the written-out columns of the first row
+    OpenRows room_;            // used without a bank
+    double* first_ = nullptr;  // the dense columns of the first row
     std::vector<double> data_;
     std::vector<std::int64_t> indices_;
     std::vector<std::int64_t> indptr_{0};
@@ -170,12 +177,13 @@ class RowCollector {
     std::vector<double> weights_;
     std::vector<double> times_;
 
-    // The conversion of a value may run any code, which must leave the place of the row alone.
+    // The conversion of a value may run arbitrary code, which must not add other rows.
     void require_idle() const {
-        if (reading_) throw std::runtime_error("a row cannot be learned while another one is read");
+        if (reading_)
+            throw std::runtime_error("A row must not be learned while another one is read.");
     }
 
-    // The place of row i, of those that wait.
+    // The position of waiting row i.
     double* place(std::size_t i) {
         double* const row = bank_ == nullptr ? room_.place(i, width_, most_rows_)
                                              : bank_->place(i, width_, most_rows_);
@@ -188,45 +196,49 @@ class RowCollector {
         indices_.resize(extra);
     }
 
-    // What a row's dictionary is walked through with.
-    struct Taker {
-        RowCollector& collector;
-        KeyOrder::Reader reader;
-        double* row;
-        bool unknown = false;
-
-        std::size_t run(const auto& entries) { return reader.run(entries, row); }
-
-        bool visit(PyObject* key, PyObject* value) {
-            // The value first: looking up the key may run code that replaces it.
-            const double number = collector.number_of(key, value);
-            const std::size_t column = reader.column(key);
-            unknown = column == KeyOrder::kUnknown;
-            if (unknown) return false;
-            if (column < collector.width_) {
-                row[column] = number;
-            } else {
-                collector.data_.push_back(number);
-                collector.indices_.push_back(static_cast<std::int64_t>(column - collector.width_));
-            }
-            return true;
-        }
-    };
-
     Answer take(PyObject* x, double* row) {
-        const auto n_keys = static_cast<std::size_t>(PyDict_Size(x));
-        if (n_keys < width_ || order_.size() > width_) std::fill_n(row, width_, absent_);
-        Taker taker{*this, KeyOrder::Reader(order_), row};
-        const bool finished = walk(x, taker);
-        if (taker.unknown) return kUnknown;
-        if (!finished) throw std::runtime_error("x was changed while it was read");
-        order_.learn(x, taker.reader);
+        const Py_ssize_t n_keys = PyDict_Size(x);
+        if (static_cast<std::size_t>(n_keys) < width_ || order_.size() > width_)
+            std::fill_n(row, width_, absent_);
+        KeyOrder::Reader reader(order_);
+        Py_ssize_t position = 0;
+        PyObject* key = nullptr;
+        PyObject* value = nullptr;
+        while (PyDict_Next(x, &position, &key, &value)) {
+            // The common case, which runs no code of the objects.
+            if (is_finite_float(value) && reader.expects(key)) {
+                put(row, reader.next(), PyFloat_AsDouble(value));
+                continue;
+            }
+            // Conversion and lookup may run arbitrary code, which may remove the key or replace
+            // the value.
+            const nb::object held = nb::borrow(key);
+            const double number = number_of(key, value);
+            const std::size_t column = reader.column(key);
+            if (column == KeyOrder::kUnknown) return kUnknown;
+            put(row, column, number);
+            if (PyDict_Size(x) != n_keys)
+                throw std::runtime_error("x must not change while it is read.");
+        }
+        order_.learn(x, reader);
         return kTaken;
     }
 
+    void put(double* row, std::size_t column, double number) {
+        if (column < width_) {
+            row[column] = number;
+        } else {
+            data_.push_back(number);
+            indices_.push_back(static_cast<std::int64_t>(column - width_));
+        }
+    }
+
+    static bool is_finite_float(PyObject* value) {
+        return PyFloat_CheckExact(value) && std::isfinite(PyFloat_AsDouble(value));
+    }
+
     double number_of(PyObject* borrowed_key, PyObject* borrowed) const {
-        if (PyFloat_CheckExact(borrowed) && std::isfinite(PyFloat_AS_DOUBLE(borrowed)))
-            return PyFloat_AS_DOUBLE(borrowed);
+        if (is_finite_float(borrowed)) return PyFloat_AsDouble(borrowed);
         const nb::object key = nb::borrow(borrowed_key);  // the conversion may run any code
         const nb::object value = nb::borrow(borrowed);
         const double number = PyFloat_AsDouble(value.ptr());
@@ -238,10 +250,11 @@ class RowCollector {
             const std::string shown = nb::repr(value).c_str();
             throw nb::type_error(named("must be a number, got " + shown + ".").c_str());
         }
-        if (std::isinf(number)) throw nb::value_error(named("is infinite.").c_str());
+        if (std::isinf(number)) throw nb::value_error(named("must be finite.").c_str());
         if (std::isnan(number) && !allow_nan_)
             throw nb::value_error(
-                named("is NaN. Pass missing=\"ignore\" to leave missing values out.").c_str());
+                named("must not be NaN. Pass missing=\"ignore\" to leave missing values out.")
+                    .c_str());
         return number;
     }
 };

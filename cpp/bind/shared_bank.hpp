@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "driftsieve/bank.hpp"
+#include "driftsieve/bank/ladder.hpp"
 #include "known_labels.hpp"
 
 namespace driftsieve::bind {
@@ -15,13 +15,13 @@ namespace driftsieve::bind {
 namespace nb = nanobind;
 
 // A bank is used from one thread at a time. The GIL is released while it works, so that other
-// threads go on; a second thread that comes to the same bank meanwhile is turned away.
+// threads run; a second thread that uses the same bank meanwhile gets an error.
 class SharedBank {
   public:
-    explicit SharedBank(Bank bank) : bank_(std::move(bank)) {}
+    explicit SharedBank(Ladder bank) : bank_(std::move(bank)) {}
 
-    // Who needs the bank for more than one call, or for a look while others might work on it, holds
-    // it until the last of them.
+    // Code that needs the bank for more than one call, or reads it while other threads might change
+    // it, holds it until it is done.
     bool is_held() const { return held_; }
     void hold() {
         if (held_.exchange(true)) throw_busy();
@@ -40,7 +40,7 @@ class SharedBank {
         return work(bank_);
     }
 
-    // Work that is done sooner than the GIL would be released and got back. Nobody holds the bank.
+    // Work that takes less time than releasing the GIL. The bank must not be held.
     template <class Work>
     decltype(auto) use_briefly(const Work& work) {
         if (busy_) throw_busy();
@@ -48,40 +48,43 @@ class SharedBank {
         return work(bank_);
     }
 
-    const Bank& peek() const { return bank_; }
+    const Ladder& ladder() const { return bank_; }
+    // For properties that are the same at all half-lives.
+    const Bank& peek() const { return bank_.first(); }
 
-    // One that is being changed will be, as far as anybody knows.
+    // A bank that is being changed counts as whole.
     bool is_whole() const { return busy_ || bank_.is_whole(); }
 
-    // Room for a row that the bank will be given later: see OpenRows. The GIL is held, so nobody
-    // begins to use the bank while it is written to.
+    // Space for a row that the bank gets later: see OpenRows. The GIL is held, so that no other
+    // thread uses the bank while it is written to.
     double* place(std::size_t ahead, std::size_t n_features, std::size_t more) {
         if (busy_) throw_busy();
         return bank_.place(ahead, n_features, more);
     }
 
     KnownLabels labels;
-    // What Python knows of the rows. It changes in the call that takes them in, so that no signal
-    // comes between.
+    // The header that Python keeps. It changes in the call that adds the rows, so that no signal
+    // comes in between.
     nb::object header = nb::none();
 
   private:
-    Bank bank_;
+    Ladder bank_;
     std::atomic<bool> busy_{false};
     std::atomic<bool> held_{false};
 
     void require_whole() const {
         if (!bank_.is_whole())
             throw std::runtime_error(
-                "this bank ran out of memory in the middle of an update or a merge and holds a "
-                "part of it: go on from bytes or a checkpoint of before, with smaller batches, "
-                "fewer features or a larger epsilon");
+                "The bank is incomplete, because an update or a merge ran out of memory. Restore "
+                "it "
+                "from earlier bytes or a checkpoint, and use smaller batches, fewer features or a "
+                "larger epsilon.");
     }
 
     [[noreturn]] static void throw_busy() {
         throw std::runtime_error(
-            "this bank is in use by another thread; give each thread its own bank and merge "
-            "them, or lock around the calls");
+            "A bank must be used by one thread at a time. Give each thread its own bank and merge "
+            "them, or lock around the calls.");
     }
 };
 

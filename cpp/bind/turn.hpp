@@ -6,8 +6,8 @@
 
 namespace driftsieve::bind {
 
-// Which thread is at work on something that takes more than one call. Others are turned away until
-// it is done. The GIL is held whenever this is asked.
+// The thread that works on something with more than one call. Other threads get an error until it
+// is done. The GIL is held whenever this is used.
 class Turn {
   public:
     void begin() {
@@ -22,8 +22,9 @@ class Turn {
     void require_ours() const {
         if (thread_ != 0 && thread_ != PyThread_get_thread_ident())
             throw std::runtime_error(
-                "these rows are learned or read by another thread; give each thread its own, or "
-                "lock around the calls");
+                "A screener must be used by one thread at a time. Give each thread its own, or "
+                "lock "
+                "around the calls.");
     }
 
   private:

@@ -12,8 +12,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "driftsieve/archive.hpp"
 #include "driftsieve/bank.hpp"
+#include "driftsieve/base/archive.hpp"
 #include "memory.hpp"
 
 using namespace driftsieve;
@@ -65,9 +65,11 @@ void freeze(const Bank& bank) {
     const std::size_t n_classes = bank.n_classes();
     const auto place = count_up<std::uint32_t>(n_classes);
     std::vector<double> weight(n_classes * p), mean(n_classes * p), variance(n_classes * p);
+    std::vector<double> weight_squared(n_classes * p), design_effect(p);
     std::vector<double> centred_mean(n_classes * p);
     std::vector<double> bins(p * n_bins * n_classes), edges(p * (n_bins - 1)), rank_error(p);
-    SnapshotArrays out{place, n_bins, p, weight.data()};
+    SnapshotArrays out{place, n_bins, p, weight.data(), weight_squared.data()};
+    if (bank.has_design_effects()) out.design_effect = design_effect.data();
     if (bank.config().moments) {
         out.mean = mean.data();
         out.centred_mean = centred_mean.data();

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "driftsieve/svmlight.hpp"
+#include "driftsieve/svmlight/svmlight.hpp"
 #include "memory.hpp"
 
 using namespace driftsieve;

@@ -77,16 +77,6 @@ std::size_t cells_by_table(const std::uint32_t*, std::size_t, const Kernels::Cut
 }
 #endif
 
-void cells_of(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& cuts,
-              std::uint16_t* index) {
-    const std::uint32_t inside = inside_of(cuts);
-    for (std::size_t i = cells_by_table(finest, n, cuts, index); i < n; ++i) {
-        const std::uint32_t entry = cuts.cut[finest[i] >> cuts.bits];
-        index[i] =
-            static_cast<std::uint16_t>((entry & 0xffff) + ((finest[i] & inside) >> (entry >> 16)));
-    }
-}
-
 // Calls add(i, index[i]) for all i, four to a step: then the steps take half the time. Each step
 // begins with between().
 template <class Add, class Between>
@@ -246,16 +236,22 @@ Kernels::Census census_of(const Cell* cells, std::size_t n_classes, std::size_t 
 
 }  // namespace
 
-void count_cells(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& cuts,
-                 std::uint16_t* __restrict index, std::uint16_t* __restrict cells) {
-    cells_of(finest, n, cuts, index);
+void find_cells(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& cuts,
+                std::uint16_t* __restrict index) {
+    const std::uint32_t inside = inside_of(cuts);
+    for (std::size_t i = cells_by_table(finest, n, cuts, index); i < n; ++i) {
+        const std::uint32_t entry = cuts.cut[finest[i] >> cuts.bits];
+        index[i] =
+            static_cast<std::uint16_t>((entry & 0xffff) + ((finest[i] & inside) >> (entry >> 16)));
+    }
+}
+
+void count_cells(const std::uint16_t* index, std::size_t n, std::uint16_t* __restrict cells) {
     for_each_cell(index, n, [=](std::size_t, std::uint16_t m) { ++cells[m]; }, [] {});
 }
 
-void weigh_cells(const std::uint32_t* finest, const double* weights, std::size_t n,
-                 const Kernels::Cuts& cuts, const Kernels::Ahead& ahead,
-                 std::uint16_t* __restrict index, double* __restrict cells) {
-    cells_of(finest, n, cuts, index);
+void weigh_cells(const std::uint16_t* index, const double* weights, std::size_t n,
+                 const Kernels::Ahead& ahead, double* __restrict cells) {
     std::size_t next = 0;
     for_each_cell(
         index, n, [=](std::size_t i, std::uint16_t m) { cells[m] += weights[i]; },

@@ -8,11 +8,11 @@
 // The kernels of cell_kernels.cpp, for the table in kernels.cpp.
 namespace driftsieve::DRIFTSIEVE_ISA {
 
-void count_cells(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& cuts,
-                 std::uint16_t* __restrict index, std::uint16_t* __restrict cells);
-void weigh_cells(const std::uint32_t* finest, const double* weights, std::size_t n,
-                 const Kernels::Cuts& cuts, const Kernels::Ahead& ahead,
-                 std::uint16_t* __restrict index, double* __restrict cells);
+void find_cells(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& cuts,
+                std::uint16_t* __restrict index);
+void count_cells(const std::uint16_t* index, std::size_t n, std::uint16_t* __restrict cells);
+void weigh_cells(const std::uint16_t* index, const double* weights, std::size_t n,
+                 const Kernels::Ahead& ahead, double* __restrict cells);
 Kernels::Census census(const std::uint16_t* cells, std::size_t n_classes, std::size_t stride,
                        std::size_t n, std::uint16_t most, std::uint16_t* out);
 Kernels::Census census_weights(const double* cells, std::size_t n_classes, std::size_t stride,

@@ -41,9 +41,9 @@ const Kernels& pick() {
     for (const char* best : {"avx512", "avx2", "baseline"})
         if (name.empty() || name == best)
             if (const Kernels* found = kernels_named(best)) return *found;
-    throw std::runtime_error("DRIFTSIEVE_SIMD is \"" + name +
-                             "\", which is not one of baseline, avx2 and avx512 or which this "
-                             "machine does not have");
+    throw std::runtime_error(
+        "DRIFTSIEVE_SIMD must be baseline, avx2 or avx512, and supported by this machine, got \"" +
+        name + "\".");
 }
 
 }  // namespace

@@ -6,8 +6,10 @@
 
 #include <cstring>
 
+#include "bucket_kernels.hpp"
 #include "cell_kernels.hpp"
 #include "copy_kernels.hpp"
+#include "ladder_kernels.hpp"
 #include "order_kernels.hpp"
 #include "sparse_kernels.hpp"
 #include "strip_kernels.hpp"
@@ -152,6 +154,7 @@ const Kernels kernels = {
     DRIFTSIEVE_NAME(DRIFTSIEVE_ISA),
     finest_cells,
     read_strip,
+    find_cells,
     count_cells,
     weigh_cells,
     census,
@@ -161,6 +164,8 @@ const Kernels kernels = {
     add_cells,
     find_any,
     find_others,
+    find_buckets,
+    find_key,
     are_multiples,
     gather_strip,
     power_sums,
@@ -177,6 +182,7 @@ const Kernels kernels = {
      add_weight<float, std::int32_t>, add_weight<float, std::int64_t>},
     add_values,
     sort_slots,
+    &ladder_kernels,
 };
 
 }  // namespace driftsieve::DRIFTSIEVE_ISA

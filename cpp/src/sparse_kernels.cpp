@@ -15,19 +15,37 @@ constexpr std::size_t kAhead = 24;  // values, whose sums are asked for meanwhil
 constexpr std::size_t kInput = 256;  // values ahead that memory is asked for
 #endif
 
-}  // namespace
+// Where the sum of squares stands: beside that of the weights both are added to at once.
+enum class Where { nowhere, after, before, apart };
+typedef double Pair __attribute__((vector_size(16), aligned(8), may_alias));
 
-template <class T, class Index>
-std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* weights,
-                       std::size_t stride, std::size_t n_columns, const SparseValues& found) {
+// add_weight(), given where the squares are.
+template <Where kSquares, class T, class Index>
+std::size_t add_row(const SparseRow<T, Index>& row, double weight, const ColumnSums& sums,
+                    const SparseValues& found) {
     const T* const values = row.values;
     const Index* const columns = row.columns;
     const std::size_t count = row.count;
+    const std::size_t n_columns = sums.n_columns;
+    double* const weights = kSquares == Where::before ? sums.squares : sums.weights;
+    double* const squares = sums.squares;
+    const double squared = weight * weight;
+    const Pair both = kSquares == Where::before ? Pair{squared, weight} : Pair{weight, squared};
+    const std::size_t stride = sums.stride;
     const int shift = __builtin_ctzll(stride);  // faster than to multiply
     double* const found_values = found.values;
     std::uint32_t* const found_columns = found.columns;
-    const auto sum_at = [&](std::size_t k) {
-        return weights + (static_cast<std::size_t>(columns[k]) << shift);
+    const auto place = [&](std::size_t k) {
+        const auto column = static_cast<std::size_t>(columns[k]);
+        return kSquares == Where::nowhere ? column << shift : column * stride;
+    };
+    const auto add = [&](std::size_t k) {
+        double* const sum = weights + place(k);
+        if constexpr (kSquares == Where::after || kSquares == Where::before)
+            *reinterpret_cast<Pair*>(sum) += both;
+        else
+            *sum += weight;
+        if constexpr (kSquares == Where::apart) squares[place(k)] += squared;
     };
     // One column or more, from k to last, of which the last is the largest if they rise.
     const auto is_next = [&](std::size_t k, std::size_t last) {
@@ -37,7 +55,7 @@ std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* we
     std::size_t n_found = 0;
     const auto add_one = [&](std::size_t k) {
         if (values[k] == T{0}) return;
-        *sum_at(k) += weight;
+        add(k);
         found_values[n_found] = static_cast<double>(values[k]);
         found_columns[n_found] = static_cast<std::uint32_t>(columns[k]);
         n_found += values[k] != T{1} ? 1 : 0;  // no branch, which would be foretold wrongly
@@ -57,8 +75,8 @@ std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* we
             for (std::size_t i = 0; i < kLanes; ++i) add_one(k + i);
         } else {
             for (std::size_t i = 0; i < kLanes; ++i) {
-                __builtin_prefetch(sum_at(k + i + kAhead));
-                *sum_at(k + i) += weight;
+                __builtin_prefetch(weights + place(k + i + kAhead));
+                add(k + i);
             }
             store_some(looks, x, found_values + n_found);
             store_some(looks, load_lanes(columns + k), found_columns + n_found);
@@ -68,15 +86,26 @@ std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* we
 #endif
     for (; k < count; ++k) {
         if (!row.is_canonical && !is_next(k, k)) return Kernels::kRefused;
-        if (k < ahead) __builtin_prefetch(sum_at(k + kAhead));
+        if (k < ahead) __builtin_prefetch(weights + place(k + kAhead));
         add_one(k);
     }
     return n_found;
 }
 
-#define DRIFTSIEVE_ADD_WEIGHT(T, Index)                                                       \
-    template std::size_t add_weight(const SparseRow<T, Index>&, double, double*, std::size_t, \
-                                    std::size_t, const SparseValues&);
+}  // namespace
+
+template <class T, class Index>
+std::size_t add_weight(const SparseRow<T, Index>& row, double weight, const ColumnSums& sums,
+                       const SparseValues& found) {
+    if (sums.squares == nullptr) return add_row<Where::nowhere>(row, weight, sums, found);
+    if (sums.squares == sums.weights + 1) return add_row<Where::after>(row, weight, sums, found);
+    if (sums.squares == sums.weights - 1) return add_row<Where::before>(row, weight, sums, found);
+    return add_row<Where::apart>(row, weight, sums, found);
+}
+
+#define DRIFTSIEVE_ADD_WEIGHT(T, Index)                                                    \
+    template std::size_t add_weight(const SparseRow<T, Index>&, double, const ColumnSums&, \
+                                    const SparseValues&);
 DRIFTSIEVE_ADD_WEIGHT(double, std::int32_t)
 DRIFTSIEVE_ADD_WEIGHT(double, std::int64_t)
 DRIFTSIEVE_ADD_WEIGHT(float, std::int32_t)

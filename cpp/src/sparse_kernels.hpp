@@ -6,8 +6,8 @@
 namespace driftsieve::DRIFTSIEVE_ISA {
 
 template <class T, class Index>
-std::size_t add_weight(const SparseRow<T, Index>& row, double weight, double* weights,
-                       std::size_t stride, std::size_t n_columns, const SparseValues& found);
+std::size_t add_weight(const SparseRow<T, Index>& row, double weight, const ColumnSums& sums,
+                       const SparseValues& found);
 bool add_values(const double* values, const std::uint32_t* places, std::size_t n, double weight,
                 double* moments);
 

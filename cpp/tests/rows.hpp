@@ -13,8 +13,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "driftsieve/cell_block.hpp"
-#include "driftsieve/summary.hpp"
+#include "driftsieve/quantiles/cell_block.hpp"
+#include "driftsieve/quantiles/summary.hpp"
 
 namespace tests {
 
@@ -182,6 +182,7 @@ class Truth {
     }
 
     double total() const { return static_cast<double>(sums_.back()); }
+    const std::vector<Weighed>& rows() const { return rows_; }
 
     // Nothing but "" is good: A_i <= R(value_i), R-(value_i) <= A_{i-1} + hidden_i, nothing hidden
     // beyond `budget`, nothing lost in any class, nothing moved across zero.

@@ -1,38 +1,51 @@
-"""Bank: names, classes and clock around the compiled states of all features."""
+"""Bank: names, classes, limits and clock around the compiled state of all features."""
 
 from __future__ import annotations
 
 import copy
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from driftsieve import codec
+from driftsieve._arguments import arg, check_choice
 from driftsieve._core import Bank as CoreBank
 from driftsieve._core import Clock
-from driftsieve.admission import admitted
-from driftsieve.bank_header import Header
-from driftsieve.batch import Batch, Missing
-from driftsieve.columns import Columns, united
-from driftsieve.freezing import frozen
-from driftsieve.growth import Meter, of_merge
-from driftsieve.labels import Labels
-from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
-from driftsieve.settings import check_number, half_life_of, thread_count, tick_of_merge
+from driftsieve._rows.class_index import ClassIndex
+from driftsieve._rows.names import FeatureNames
+from driftsieve._rows.raw import RawRows, raw_rows
+from driftsieve._state.columns import NO_COLUMNS, Columns, united
+from driftsieve._state.header import Header
+from driftsieve._state.intake import Intake
+from driftsieve._state.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit, Sizes
+from driftsieve._state.settings import (
+    Fading,
+    HalfLife,
+    HalfLives,
+    check_number,
+    check_times,
+    fading_of,
+    half_life_of,
+    half_lives_of,
+    refuse_digit_dates,
+    thread_count,
+    tick_of_merge,
+)
+from driftsieve._state.snapshots import take_chosen, take_snapshots, take_stacked
+from driftsieve._storage import envelope
+from driftsieve.batch import Batch, Missing, validated
 from driftsieve.snapshot import Snapshot
 
-ClockName = Literal["sample", "batch", "time"]
+ClockName = Literal["row", "batch", "time"]
 
 
 class Bank:
-    """One pass over labelled rows, in bounded memory, ready to be scored at any moment.
+    """State of all features after one pass over labelled rows, in bounded memory.
 
     Guarantees, for every feature, with W the weight of all rows:
 
@@ -40,9 +53,9 @@ class Bank:
     - The cumulative weight at any value, of all classes and of each, is right within
       ``epsilon * W``, whatever the order of the rows, their weights and how banks were merged. A
       feature with at most ``1 / epsilon`` distinct values, or a stream of dense rows shorter than
-      ``8 / epsilon`` and 64,000, is exact. ``Snapshot.rank_error`` bounds what there is.
-    - The same rows split into batches in any way give the same bits (``clock="batch"`` apart,
-      where the split has a meaning), on any number of threads.
+      ``8 / epsilon`` and 64,000, is exact. ``Snapshot.rank_error`` bounds the actual error.
+    - Any split of the same rows into batches gives the same bits (except with ``clock="batch"``,
+      where the split has a meaning), with any number of threads.
 
     Parameters
     ----------
@@ -50,29 +63,43 @@ class Bank:
         Largest rank error, as a share of the weight; in [1e-8, 0.5).
     moments, quantiles : bool
         What to keep: moments serve T and Fisher, quantiles the other three scores.
-    alpha, half_life : float
-        How fast the past fades: a row weighs ``alpha ** age``, or half after every ``half_life``
-        of the clock. Give one of them, or neither for no fading.
-    clock : {"sample", "batch", "time"}
-        What age is counted in: rows, calls of ``update``, or the unit of the timestamps ``t``.
+    decay, half_life : float
+        How fast the past fades: a row weighs ``decay ** age``, or half after every ``half_life``
+        of the clock. Give one of them, or neither for no fading. With ``clock="time"`` the
+        half-life may be a duration: ``"30d"``, ``"12h"``, ``"90s"`` or a timedelta of the standard
+        library, pandas or numpy. It must be one where ``time`` holds dates; times that are numbers
+        are then seconds. A list keeps several half-lives in one pass, None or infinity for no
+        fading, and ``snapshot(half_life=h)`` reads one of them. All guarantees above hold for each
+        half-life, with W the weight at that half-life: moments are those of a bank of that
+        half-life alone up to rounding, and so are quantiles wherever that bank is exact.
+    clock : {"row", "batch", "time"}
+        What age is counted in: rows, calls of ``update``, or the unit of the timestamps ``time``.
     missing : {"error", "ignore"}
         NaN is an error, or such a row does not count for that feature. Infinity is always an error.
     n_threads : int, optional
-        Threads to use; all cores that this process may use by default.
+        Threads to use; all cores that this process may use by default, and with -1. As with
+        ``n_jobs`` of scikit-learn, -2 is all cores but one.
     max_features, max_classes : int
-        How many there may be: 10 million and 1,000 by default.
+        Largest numbers of features and classes: 10 million and 1,000 by default.
     max_bytes : float, optional
-        What ``nbytes`` may come to; a quarter of the memory this process may use by default.
+        Largest ``nbytes``; a quarter of the memory that this process may use by default.
     on_limit : {"error", "ignore_new"}
-        Rows that would go beyond a limit are refused, all of a batch; or columns beyond it and
-        rows of new classes are left out and counted in ``ignored``. Newcomers may fill half of
-        ``max_bytes``: the rest is for what is known, whose rows are refused when it is full.
+        A batch that would exceed a limit is refused; or new columns (also those of sparse rows
+        that were 0 in every row before) and rows of new classes are left out and counted in
+        ``ignored``. New ones may use three quarters of ``max_bytes``; rows of known features and
+        classes are refused only above all of it.
+
+    See Also
+    --------
+    driftsieve.FeatureScreener : Selects features, for scikit-learn.
+    driftsieve.scores : The scores of a bank.
+    driftsieve.offline : The same from all rows at once.
 
     Examples
     --------
     >>> import driftsieve as ds
     >>> bank = ds.Bank().update([[0.0, 5.0], [1.0, 5.0], [0.0, 6.0], [1.0, 6.0]], [0, 1, 0, 1])
-    >>> ds.scores.mutual_info(bank.freeze()).round(3)
+    >>> ds.scores.mutual_info(bank.snapshot()).round(3)
     array([0.693, 0.   ])
     """
 
@@ -82,9 +109,9 @@ class Bank:
         *,
         moments: bool = True,
         quantiles: bool = True,
-        alpha: float = 1.0,
-        half_life: float | None = None,
-        clock: ClockName = "sample",
+        decay: float | None = None,
+        half_life: HalfLives | None = None,
+        clock: ClockName = "row",
         missing: Missing = "error",
         n_threads: int | None = None,
         max_features: int = MAX_FEATURES,
@@ -95,14 +122,12 @@ class Bank:
         check_number("epsilon", epsilon)
         if not 1e-8 <= epsilon < 0.5:  # what the core takes from bytes, too
             raise ValueError(
-                f"epsilon must be between 0 and 0.5, and at least 1e-8, got {epsilon}."
+                f"{arg('epsilon')} must be between 0 and 0.5, and at least 1e-8, got {epsilon}."
             )
         if not (moments or quantiles):
-            raise ValueError("A bank must keep moments, quantiles or both; both are False.")
-        if clock not in ("sample", "batch", "time"):
-            raise ValueError(f'clock must be "sample", "batch" or "time", got {clock!r}.')
-        if missing not in ("error", "ignore"):
-            raise ValueError(f'missing must be "error" or "ignore", got {missing!r}.')
+            raise ValueError("moments or quantiles must be True, got False for both.")
+        check_choice("clock", clock, *get_args(ClockName))
+        check_choice("missing", missing, *get_args(Missing))
         self.n_threads = n_threads
         limits = Limits(max_features, max_classes, max_bytes, on_limit)
         core = CoreBank(
@@ -111,25 +136,30 @@ class Bank:
             quantiles,
             missing == "ignore",
             Clock[clock],
-            half_life_of(alpha, half_life),
+            half_lives_of(decay, half_life, clock),
         )
-        self._adopt(core, Header(Labels(), None, limits, 0, 0))
+        fading = fading_of(decay, half_life)
+        self._adopt(core, Header(ClassIndex(), None, limits, 0, 0, fading=fading))
 
     def _adopt(self, core: CoreBank, header: Header) -> None:
         core.header = header
         self._core = core
-        self._meter = Meter()
         self._plain_rows = False
-        self._labels_of_core: Labels | None = None
+        self._labels_of_core: ClassIndex | None = None
 
     @property
     def _header(self) -> Header:
-        """Kept by the core: it changes together with the rows, so no interrupt comes between."""
+        """Header of the state. The core keeps it, so that it changes together with the rows."""
         return cast("Header", self._core.header)
 
     @property
+    def _fading(self) -> Fading | None:
+        """How the half-life was given, which says what times may be."""
+        return self._header.fading
+
+    @property
     def n_threads(self) -> int | None:
-        """As it was given; it may be set at any time."""
+        """Number of threads as given; it can be set at any time."""
         return self._n_threads
 
     @n_threads.setter
@@ -149,13 +179,21 @@ class Bank:
     on_limit = property(lambda self: cast("OnLimit", self._header.limits.on_limit))
 
     @property
-    def half_life(self) -> float:
-        """Infinite where nothing fades."""
-        return self._core.half_life
+    def half_lives(self) -> tuple[float, ...]:
+        """All half-lives in ticks (seconds for durations), ascending; infinite without fading."""
+        return tuple(self._core.half_lives)
 
     @property
-    def alpha(self) -> float:
-        return math.exp2(-1.0 / self.half_life)
+    def half_life(self) -> float | tuple[float, ...]:
+        """The only half-life, or all ``half_lives``."""
+        half_lives = self.half_lives
+        return half_lives[0] if len(half_lives) == 1 else half_lives
+
+    @property
+    def decay(self) -> float | tuple[float, ...]:
+        """Factor of a row's weight per tick, for the only half-life or for each."""
+        decays = tuple(math.exp2(-1.0 / half_life) for half_life in self.half_lives)
+        return decays[0] if len(decays) == 1 else decays
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -163,35 +201,43 @@ class Bank:
         return self._header.labels.sorted()[0]
 
     @property
-    def feature_names(self) -> tuple[str, ...] | None:
+    def feature_names(self) -> FeatureNames | None:
+        """Names of the features, or None without names."""
         return self._header.names
 
     @property
     def n_rows(self) -> int:
-        return sum(rows for _, _, rows in self._core.totals())
+        """Number of rows."""
+        return sum(rows for _, _, rows in self._core.totals(0))
 
     @property
     def ignored(self) -> dict[str, int]:
-        """What ``on_limit="ignore_new"`` left out: rows, and columns of the widest batch.
+        """Counts of rows, columns and values that ``on_limit="ignore_new"`` left out.
 
-        ``n_rows`` and the rows ignored are all the rows that were given.
+        ``n_rows`` plus the ignored rows is the number of all rows. The ignored features are the
+        columns of the widest batch; the ignored values those of sparse columns that had been 0 in
+        every row before.
         """
-        return {"rows": self._header.ignored_rows, "features": self._header.ignored_features}
+        return {
+            "rows": self._header.ignored_rows,
+            "features": self._header.ignored_features,
+            "values": self._header.ignored_values,
+        }
 
     @property
     def now(self) -> float | None:
-        """The latest clock reading; None before any row."""
+        """Latest clock reading; None before the first row."""
         return self._core.now if math.isfinite(self._core.now) else None
 
     @property
     def nbytes(self) -> int:
-        """Bytes the state takes in memory."""
+        """Size of the state in memory, in bytes."""
         with self._core:
             return self._core.nbytes
 
     @property
     def is_whole(self) -> bool:
-        """False once memory ran out in the middle of a change: then every other use is refused."""
+        """False after memory ran out during a change: every other use is then an error."""
         return self._core.is_whole
 
     def __repr__(self) -> str:
@@ -210,85 +256,134 @@ class Bank:
     def update(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: ArrayLike | None = None,
-        t: ArrayLike | None = None,
+        time: ArrayLike | None = None,
     ) -> Bank:
-        """Take in rows: dense or sparse, arrays or data frames, any number of them.
+        """Add rows.
 
-        Bad input raises an error and leaves the bank as it was.
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Batch
+            Rows and features; or a batch, for example from ``as_batches``, with its own labels,
+            weights and times.
+        y : array of shape (n_rows,)
+            Label of each row; not given with a batch.
+        sample_weight : array of shape (n_rows,), optional
+            Weight of each row, 1 by default.
+        time : array of shape (n_rows,), optional
+            Time of each row, numbers or dates; required with ``clock="time"``, and only then.
+
+        Returns
+        -------
+        Bank
+            This bank.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For invalid input. The bank is unchanged.
+        LimitError
+            If the rows would exceed a limit. The bank is unchanged.
+
+        See Also
+        --------
+        merge : Add the rows of another bank.
+        snapshot : Read the state.
+
+        Notes
+        -----
+        With ``clock="batch"`` each call is a tick, also one without rows.
+
+        Examples
+        --------
+        >>> import driftsieve as ds
+        >>> bank = ds.Bank(half_life=100)
+        >>> bank.update([[0.0, 5.0], [1.0, 6.0]], ["ham", "spam"]).n_rows
+        2
         """
-        plain = self._plain_rows and sample_weight is None and t is None
+        plain = self._plain_rows and sample_weight is None and time is None
         if plain and self._core.update_plain(X, y, self._threads):
             return self
-        batch = Batch.of(X, y, sample_weight=sample_weight, t=t, missing=self.missing, look=False)
+        rows = self._rows_of(X, y, sample_weight, time)
         with self._core:
-            return self._take(batch)
+            return self._take(rows)
 
-    def update_batch(self, batch: Batch) -> Bank:
-        """Take in a batch, such as ``as_batches`` gives."""
-        if not isinstance(batch, Batch):
-            raise TypeError(
-                f"update_batch takes a Batch, got {type(batch).__name__}: call update(X, y)."
-            )
-        if self.missing == "error" and batch.was_looked_at and not batch.has_no_nan:
-            batch = batch.looked_at(self.missing)
-        with self._core:
-            return self._take(batch)
+    def _rows_of(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, time: ArrayLike | None
+    ) -> RawRows:
+        """Return the rows that ``update`` was given."""
+        if isinstance(X, Batch):
+            if not (y is None and sample_weight is None and time is None):
+                raise TypeError(
+                    "y, sample_weight and time must not be given with a Batch, which has its own."
+                )
+            return validated(X, self.missing)
+        if y is None:
+            raise TypeError("y must be given with X, got None. Only a Batch has its own labels.")
+        return raw_rows(X, y, sample_weight, time)
 
     def _taking(self, batch: Batch) -> Callable[[], bool]:
-        """What takes in rows that someone has checked and found room for, of classes by number.
+        """Return the call that adds a batch within the limits."""
+        intake = Intake.of(batch, self._header.labels)
+        header = self._header._replace(labels=intake.labels)
+        return intake.call(self._core, self._threads, header)
 
-        It is one call of the core, so that no interrupt comes between it and the next of its kind.
-        """
-        classes, labels = self._header.labels.encode(batch.y)
-        return self._core_call(batch, classes, self._header._replace(labels=labels))
+    def _admitted(self, rows: RawRows) -> Intake:
+        """Return the part of the rows that is within the limits."""
+        known = self._header
+        return Intake.of(rows, known.labels).admitted(self._core, known, self._threads)
 
-    def _core_call(
-        self, batch: Batch, classes: NDArray[np.uint32], header: Header
-    ) -> Callable[[], bool]:
-        """False, and nothing changed, if rows need a closer look that nobody had at them."""
-        X, rows = batch.X, (classes, batch.sample_weight, batch.t, len(header.labels))
-        how = (self._threads, batch.was_looked_at, header)
-        if isinstance(X, np.ndarray):
-            return partial(self._core.update_dense, X, *rows, *how)
-        return partial(self._core.update_csr, X.data, X.indices, X.indptr, X.shape[1], *rows, *how)
-
-    def _take(self, batch: Batch) -> Bank:
+    def _check(self, rows: RawRows) -> None:
+        """ValueError where the clock or the columns of rows are not those of this bank."""
         if self.clock == "time":
-            if batch.t is None and batch.n_rows:
-                raise ValueError('clock="time" needs the timestamps of the rows: pass t.')
-        elif batch.t is not None:
-            raise ValueError(f't is used with clock="time" only; this bank has {self.clock!r}.')
-        known, columns = self._header, self._columns
+            if rows.time is None and rows.n_rows:
+                raise ValueError(
+                    f"{arg('time')} must be given with {arg('clock', 'time')}, got None."
+                )
+        elif rows.time is not None:
+            raise ValueError(
+                f"{arg('time')} must be given with {arg('clock', 'time')} only, got it with "
+                f"{arg('clock', self.clock)}."
+            )
+        if self._fading is not None and rows.time is not None and rows.n_rows:
+            check_times(self._fading, rows.time.max(), are_dates=rows.has_dates)
+            if not (rows.has_dates or self._core.ticks):
+                refuse_digit_dates(self._fading, rows.time)
+        columns = self._columns
         if columns.n or self._core.ticks:
-            columns.check(Columns.of(batch))
-        width = batch.n_features
-        if known.limits.ignores_new and not batch.was_looked_at:
-            batch = batch.looked_at(self.missing)  # all of it, also what is ignored
-        batch, classes, labels, n_ignored = admitted(
-            batch, known.labels, self._core, known.limits, self._meter
-        )
-        left_out = width - max(columns.n, batch.n_features)
+            columns.check(Columns.of(rows))
+
+    def _take(self, rows: RawRows) -> Bank:
+        self._check(rows)
+        known, columns = self._header, self._columns
+        width = rows.n_features
+        if known.limits.ignores_new and not isinstance(rows, Batch):
+            rows = validated(rows, self.missing)  # all of it, also what is ignored
+        intake = self._admitted(rows)
+        n_ignored, rows = rows.n_rows - intake.rows.n_rows, intake.rows
+        left_out = width - max(columns.n, rows.n_features)
         header = known._replace(
-            labels=labels,
-            names=columns.names_with(Columns.of(batch)),
+            labels=intake.labels,
+            names=columns.names_with(Columns.of(rows)),
             ignored_rows=known.ignored_rows + n_ignored,
             ignored_features=max(known.ignored_features, left_out),
+            ignored_values=known.ignored_values + intake.ignored_values,
         )
         self._plain_rows = False
-        if not self._core_call(batch, classes, header)():
-            looked_at = batch.looked_at(self.missing)  # raises if a value is not finite
-            if looked_at.X is batch.X:
-                raise ValueError("X was changed by someone else while it was read.")
-            self._core_call(looked_at, classes, header)()
+        if not intake.call(self._core, self._threads, header)():
+            batch = validated(rows, self.missing)  # raises if a value is not finite
+            if batch.X is rows.X:
+                raise ValueError("X must not change during an update. Pass a copy.")
+            self._admitted(batch)  # the bytes of rows out of order could not be forecast before
+            intake._replace(rows=batch).call(self._core, self._threads, header)()
         self._open_fast_lane()
         return self
 
     def _open_fast_lane(self) -> None:
-        """Of ``update``, if no limit can be met."""
+        """Enable the fast path of ``update`` if no limit can be reached."""
         labels = self._header.labels
-        if self._meter.free != (self.n_features, len(labels)):
+        if self._core.most_bytes(len(labels)) > self._header.limits.bytes:
             return
         if labels is not self._labels_of_core:
             known = labels.array()
@@ -297,50 +392,109 @@ class Bank:
         self._plain_rows = True
 
     def set_limits(self, **limits: Any) -> Bank:
-        """Change ``max_features``, ``max_classes``, ``max_bytes`` or ``on_limit`` from now on."""
+        """Change limits for later rows.
+
+        Parameters
+        ----------
+        **limits
+            ``max_features``, ``max_classes``, ``max_bytes`` or ``on_limit``.
+
+        Returns
+        -------
+        Bank
+            This bank.
+
+        Examples
+        --------
+        >>> import driftsieve as ds
+        >>> ds.Bank().set_limits(max_classes=10).max_classes
+        10
+        """
         with self._core:
             changed = replace(self._header.limits, **limits)
             if changed != self._header.limits:
-                self._meter, self._plain_rows = Meter(), False
+                self._plain_rows = False
                 self._core.header = self._header._replace(limits=changed)
         return self
 
     def merge(self, other: Bank, start: float | None = None) -> Bank:
-        """Take in the rows that another bank of the same settings has seen; it is not changed.
+        """Add the rows of another bank with the same settings.
 
-        Classes and feature names are united; a feature that one of the banks never had was 0 there.
-        With ``clock="time"`` nothing more is needed. With the other clocks and fading, ``start``
-        is the tick at which the rows of ``other`` begin. What would go beyond a limit of this
-        bank is refused, whatever ``on_limit``: a part of a bank cannot be left out.
+        Classes and feature names are united. A column that a sparse bank never had was 0 in all its
+        rows. A column that a dense bank never had is missing there, with ``missing="ignore"``; with
+        ``missing="error"`` such banks do not merge. A sparse and a dense bank merge to a dense
+        bank. The columns of a bank without rows do not count.
+
+        Parameters
+        ----------
+        other : Bank
+            The other bank, which is not changed.
+        start : float, optional
+            Tick at which the rows of ``other`` begin. Required for fading, except with
+            ``clock="time"``.
+
+        Returns
+        -------
+        Bank
+            This bank.
+
+        Raises
+        ------
+        ValueError
+            If the settings or columns of the banks do not match.
+        LimitError
+            If the result would exceed a limit of this bank, whatever ``on_limit``: a part of a bank
+            cannot be left out.
+
+        See Also
+        --------
+        cut : Split a bank by features.
+
+        Examples
+        --------
+        >>> import driftsieve as ds
+        >>> monday = ds.Bank().update([[0.0], [1.0]], ["ham", "spam"])
+        >>> tuesday = ds.Bank().update([[0.5]], ["spam"])
+        >>> monday.merge(tuesday).snapshot().class_weight
+        array([1., 2.])
         """
         if not isinstance(other, Bank):
-            raise TypeError(f"merge takes a Bank, got {type(other).__name__}.")
+            raise TypeError(f"other must be a Bank, got {type(other).__name__}.")
         for name in ("epsilon", "clock", "half_life", "missing", "moments", "quantiles"):
             ours, theirs = getattr(self, name), getattr(other, name)
             if ours != theirs:
                 raise ValueError(
-                    f"Only banks with the same settings merge: {name} is {ours!r} here and "
-                    f"{theirs!r} in the other bank."
+                    f"Banks must have the same {arg(name)} to be merged, got {ours!r} and "
+                    f"{theirs!r}."
                 )
-        start = tick_of_merge(start, self.clock, self.half_life, self._core.ticks)
+        fades = math.isfinite(self.half_lives[0])
+        start = tick_of_merge(start, self.clock, fades, self._core.ticks)
         with self._core, nullcontext() if other is self else other._core:
-            names, target, n_features = united(self._columns, other._columns)
+            ours, their_columns = self._columns, other._columns
+            if ours.n and not other.n_rows:
+                their_columns = NO_COLUMNS
+            elif not self.n_rows:
+                ours = NO_COLUMNS
+            names, target, n_features = united(ours, their_columns, self.missing)
             known, theirs = self._header, other._header
             class_map, labels = known.labels.union(theirs.labels)
-            known.limits.check_features(n_features)
-            known.limits.check_classes(len(labels))
-            needed = of_merge(self._core, other._core, n_features, len(labels))
-            if needed > known.limits.bytes:
-                raise known.limits.too_large(self._core.nbytes, needed)
+            rows = (other._core, class_map, target, len(labels), n_features, start, self._threads)
+            sizes = Sizes(n_features, len(labels))
+            replace(known.limits, on_limit="error").admit(
+                sizes,
+                sizes,
+                lambda _sizes, limit, _sure: self._core.bytes_with_bank(*rows, limit),
+                lambda: self._core.nbytes,
+            )
             header = known._replace(
                 labels=labels,
                 names=names,
                 ignored_rows=known.ignored_rows + theirs.ignored_rows,
                 ignored_features=max(known.ignored_features, theirs.ignored_features),
+                ignored_values=known.ignored_values + theirs.ignored_values,
             )
-            self._meter, self._plain_rows = Meter(), False
-            sizes = (len(labels), n_features, start, self._threads)
-            self._core.merge(other._core, class_map, target, *sizes, header)
+            self._plain_rows = False
+            self._core.merge(*rows, header)
         return self
 
     @property
@@ -349,21 +503,138 @@ class Bank:
         sizes = (self.n_features, self._core.is_sparse, known.ignored_features)
         return Columns(known.names, *sizes)
 
-    def freeze(self, n_bins: int = 5, features: slice | None = None) -> Snapshot:
-        """What the bank knows now, as immutable arrays; the bank is not changed.
+    def snapshot(
+        self,
+        n_bins: int = 5,
+        features: slice | None = None,
+        half_life: HalfLife | None = None,
+    ) -> Snapshot:
+        """Return the state of the features as immutable arrays.
 
-        ``features`` picks a run of features, to go through millions of them block by block.
+        Parameters
+        ----------
+        n_bins : int
+            Number of quantile bins of each feature.
+        features : slice, optional
+            A range of features, to read millions of them block by block. Default: all.
+        half_life : float, optional
+            Which of several half-lives to read, ``inf`` for no fading. Not needed with one
+            half-life.
+
+        Returns
+        -------
+        Snapshot
+            The arrays that scores are computed from.
+
+        Raises
+        ------
+        ValueError
+            If the bank does not have that half-life, or has several and none is given.
+
+        See Also
+        --------
+        snapshots : All half-lives at once.
+
+        Examples
+        --------
+        >>> import driftsieve as ds
+        >>> bank = ds.Bank(half_life=[1, None]).update([[0.0], [1.0], [2.0]], [0, 1, 0])
+        >>> bank.snapshot(half_life=1).class_weight, bank.snapshot(half_life=math.inf).class_weight
+        (array([1.25, 0.5 ]), array([2., 1.]))
         """
+        return self._snapshots(n_bins, features, [self._rung(half_life)])[0]
+
+    def snapshots(self, n_bins: int = 5, features: slice | None = None) -> dict[float, Snapshot]:
+        """Return a snapshot for each half-life, the shortest first.
+
+        Parameters
+        ----------
+        n_bins, features
+            As in ``snapshot``.
+
+        Returns
+        -------
+        dict of float to Snapshot
+            By half-life in ticks, ``inf`` for no fading.
+
+        See Also
+        --------
+        snapshot : One of them.
+
+        Examples
+        --------
+        >>> import driftsieve as ds
+        >>> bank = ds.Bank(half_life=[1, None]).update([[0.0], [1.0], [2.0]], [0, 1, 0])
+        >>> {h: snap.W for h, snap in bank.snapshots().items()}
+        {1.0: 1.75, inf: 3.0}
+        """
+        rungs = range(len(self.half_lives))
+        snapshots = self._snapshots(n_bins, features, rungs)
+        return dict(zip(self.half_lives, snapshots, strict=True))
+
+    def _snapshots(
+        self, n_bins: int, features: slice | None, rungs: Sequence[int]
+    ) -> list[Snapshot]:
         if operator.index(n_bins) < 2:
-            raise ValueError(f"n_bins must be a whole number of at least 2, got {n_bins!r}.")
+            raise ValueError(
+                f"{arg('n_bins')} must be a whole number of at least 2, got {n_bins!r}."
+            )
         with self._core:
-            block = self._range(features)
-            return frozen(self._core, self._header, int(n_bins), *block, self._threads)
+            how = (int(n_bins), self._range(features), self._threads, rungs)
+            return take_snapshots(self._core, self._header, *how)
+
+    def _snapshots_of(self, features: NDArray[np.int64], n_bins: int) -> list[Snapshot]:
+        """Return some features, by number and without names, at every half-life."""
+        with self._core:
+            rungs = range(len(self.half_lives))
+            chosen = features.astype(np.uint64)
+            return take_chosen(self._core, self._header, n_bins, chosen, rungs)
+
+    def _stacked(self, features: NDArray[np.int64], n_bins: int) -> Snapshot | None:
+        """Return the same as one snapshot, see `take_stacked`."""
+        with self._core:
+            rungs = range(len(self.half_lives))
+            chosen = features.astype(np.uint64)
+            return take_stacked(self._core, self._header, n_bins, chosen, rungs)
+
+    def _rung(self, half_life: HalfLife | None) -> int:
+        """Return the index of a half-life."""
+        known = self.half_lives
+        if half_life is None and len(known) == 1:
+            return 0
+        listed = ", ".join(f"{each:g}" for each in known)
+        if half_life is None:
+            raise ValueError(
+                f"{arg('half_life')} must be given for a bank with several half-lives, got None. "
+                f"Pass one of {listed}."
+            )
+        ticks = half_life_of(None, half_life, self.clock)
+        if ticks not in known:
+            raise ValueError(f"{arg('half_life')} must be one of {listed}, got {half_life!r}.")
+        return known.index(ticks)
 
     def cut(self, features: slice) -> Bank:
-        """A bank of some of the features: the same rows and classes, columns numbered from 0.
+        """Return a bank of some of the features, with the same rows and classes.
 
-        Banks too wide for one machine are cut, and the cuts merged with those of other banks.
+        A bank that is too wide for one machine is cut, and the cuts are merged with those of other
+        banks.
+
+        Parameters
+        ----------
+        features : slice
+            A range of features. They are numbered from 0 in the result.
+
+        Returns
+        -------
+        Bank
+            A new bank.
+
+        Examples
+        --------
+        >>> import driftsieve as ds
+        >>> bank = ds.Bank().update([[0.0, 5.0, 1.0], [1.0, 5.0, 3.0]], ["ham", "spam"])
+        >>> bank.cut(slice(1, 3)).n_features
+        2
         """
         part = Bank.__new__(Bank)
         part.n_threads = self.n_threads
@@ -383,14 +654,52 @@ class Bank:
         return begin, max(0, stop - begin)
 
     def to_bytes(self) -> bytes:
-        """The whole state; ``from_bytes`` gives an equal bank back."""
+        """Serialize the whole state.
+
+        Returns
+        -------
+        bytes
+            In the layout of docs/byte_format.md.
+
+        See Also
+        --------
+        from_bytes : The inverse.
+
+        Examples
+        --------
+        >>> import driftsieve as ds
+        >>> bank = ds.Bank().update([[0.0], [1.0]], ["ham", "spam"])
+        >>> ds.Bank.from_bytes(bank.to_bytes()).n_rows
+        2
+        """
         with self._core:
-            return codec.pack(self._header.stored(), self._core.to_bytes())
+            return envelope.pack(self._header.stored(), self._core.to_bytes())
 
     @classmethod
     def from_bytes(cls, data: bytes | memoryview, *, n_threads: int | None = None) -> Bank:
-        """The bank that ``to_bytes`` stored; ValueError if the bytes are not sound."""
-        header, payload = codec.unpack(data, "bank")
+        """Restore a bank from the bytes of ``to_bytes``.
+
+        Parameters
+        ----------
+        data : bytes or memoryview
+            A serialized bank.
+        n_threads : int, optional
+            Number of threads; all cores by default.
+
+        Returns
+        -------
+        Bank
+
+        Raises
+        ------
+        StateError
+            If the bytes are not a valid bank.
+
+        See Also
+        --------
+        to_bytes : The inverse, with an example.
+        """
+        header, payload = envelope.unpack(data, "bank")
         core = CoreBank.from_bytes(payload)
         bank = cls.__new__(cls)
         bank.n_threads = n_threads

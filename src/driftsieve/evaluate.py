@@ -1,9 +1,10 @@
-"""Prequential evaluation: every batch is first predicted, then learned from."""
+"""Prequential evaluation: each batch is first predicted, then used for training."""
 
 from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -11,14 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from driftsieve._frames import Backend, frame_of
+from driftsieve._rows.labels import labels_of
+from driftsieve._rows.names import NumberedNames, name_of
+from driftsieve._state.columns import Columns
 from driftsieve.batch import Batch, Missing
-from driftsieve.frames import Backend, frame_of
-from driftsieve.labels import labels_of
-from driftsieve.scores.blocks import has_two_classes
+from driftsieve.selection.stability import jaccard, nogueira
 from driftsieve.snapshot import Floats
-from driftsieve.stability import jaccard, nogueira
 
-_WINDOW = 10  # records that stability looks back on, as in ScoreHistory
+_WINDOW = 10  # records for the stability, as in ScoreHistory
 
 
 def prequential(
@@ -31,42 +33,54 @@ def prequential(
     update_screener: bool = True,
     backend: Backend = "pandas",
 ) -> Any:
-    """Test, then train, batch by batch; returns a data frame of how it went.
+    """Test, then train, batch by batch, and return a data frame of the results.
 
-    A batch is predicted by what was selected and learned before it came. Then the screener learns
-    it, and the learner learns it with the features selected now. So the first batch is not
-    predicted. While the screener has rows of fewer than two classes, or all others have faded away,
-    nothing is selected or predicted: a learner of river learns with all features, and one of
-    scikit-learn, which must always have the same ones, waits; it begins when its classes are known.
-    A batch with other columns than those that the screener has learned is an error.
+    Each batch is predicted by the model of the batches before it. Then the screener learns the
+    batch, and the learner learns it with the features that are selected now. So the first batch is
+    not predicted. A scikit-learn learner starts when its classes are known. While the screener has
+    rows of one class only, it selects by index, with a warning (see ``FeatureScreener``). All
+    batches must have the same columns in the same order, except with a river learner and no
+    screener: that learner identifies features by name.
 
     Parameters
     ----------
     batches : iterable
-        ``Batch`` objects, such as ``as_batches`` gives, or pairs of X and y.
+        ``Batch`` objects, for example from ``as_batches``, or pairs of X and y.
     screener : FeatureScreener or None
-        None for all features.
+        None selects all features.
     learner : object
         A scikit-learn classifier with ``partial_fit``, which needs a screener that keeps the width
-        (``output="mask"``); or a river classifier, whose features are named as those of the input,
-        or x0, x1, ... where it has no names. Sample weights go to learners that take them.
+        (``output="mask"``); or a river classifier, whose features have the names of the input, or
+        x0, x1, ... if it has none. Learners that accept sample weights receive them.
     every : int
-        A record is made when that many rows have come since the last one, and at the end.
+        Number of rows between records. There is also a record at the end.
     classes : array-like, optional
-        All labels there will be, for scikit-learn; by default those of a learner that is fitted
-        already, or else of the batches up to the first that brings a second class.
+        All labels of the stream, for scikit-learn. Default: the classes of a learner that is
+        already fitted, or else those of the batches up to the first that contains a second class.
     update_screener : bool
-        False for a screener that has been fitted before and shall stay as it is.
+        False for a fitted screener that must not change.
     backend : {"pandas", "polars", "pyarrow"}
-        Which data frame.
+        The library of the data frame.
 
     Returns
     -------
     DataFrame
-        For each record the number of ``rows`` so far; ``accuracy`` and ``log_loss`` over the rows
-        predicted since the record before (nan where there are none, or no probabilities);
-        ``n_selected`` and ``selected``, the features; ``jaccard`` between this selection and that
-        of the record before; ``stability`` of the last ten (Nogueira 2018).
+        For each record the number of ``rows`` so far; ``accuracy`` and ``log_loss`` of the rows
+        predicted since the record before (NaN if there are none, or no probabilities);
+        ``n_selected`` and ``selected``, the features; ``jaccard``, the overlap of this selection
+        with that of the record before; ``stability`` of the last ten selections (Nogueira 2018).
+
+    Raises
+    ------
+    TypeError
+        If the learner or the screener is of another kind.
+    ValueError
+        If columns or classes change.
+
+    See Also
+    --------
+    driftsieve.FeatureScreener : Selects the features.
+    driftsieve.learners.SparseFSA : A learner that selects features itself.
 
     Examples
     --------
@@ -87,26 +101,25 @@ def prequential(
         raise ValueError(f"every must be at least 1, got {every!r}.")
     if not (screener is None or _is_screener(screener)):
         raise TypeError(
-            f"screener must be a driftsieve.FeatureScreener or None, got {type(screener)!r}: with "
-            "a river learner too, for rows come in batches."
+            f"screener must be a driftsieve.FeatureScreener or None, got {type(screener)!r}. That "
+            "also holds with a river learner, because rows come in batches."
         )
     model = _River(learner) if hasattr(learner, "learn_one") else _Sklearn(learner, classes)
     if isinstance(model, _Sklearn) and update_screener:
         _check_mask(screener)
-    log, choice = _Log(), None
-    frame_of(log.columns, backend, "prequential")  # complains now, not after the stream
+    log, choice, columns = _Log(), None, None
+    frame_of(log.columns, backend, "prequential")  # raises now, not after the stream
     for batch in _batches(batches, screener):
+        if screener is None:  # a screener checks the columns itself
+            columns = columns or Columns.of(batch)
+            model.check_columns(columns, Columns.of(batch))
+            choice = choice and _Choice.of(None, batch)
         if choice is not None:
             log.tested(*model.test(choice, batch), batch.sample_weight)
         if screener is not None and update_screener:
-            screener.update_batch(batch)
-        model.meet(batch)
-        selects = screener is None or _can_select(screener)
-        choice = None
-        if selects or model.takes_any_features:
-            latest = _Choice.of(screener if selects else None, batch)
-            if model.train(latest, batch) and selects:
-                choice = latest
+            screener.partial_fit(batch)
+        latest = _Choice.of(screener, batch)
+        choice = latest if model.train(latest, batch) else None
         log.rows += batch.n_rows
         if log.rows - log.recorded >= every:
             log.record(choice)
@@ -124,32 +137,25 @@ def _batches(batches: Iterable[Any], screener: Any) -> Iterator[Batch]:
             yield Batch.of(*batch, missing=missing)
         else:
             raise TypeError(
-                "batches must give Batch objects or pairs of X and y, and gave an object of type "
-                f"{type(batch).__name__}: for a single batch, pass [(X, y)]."
+                "batches must contain Batch objects or pairs of X and y, got an object of type "
+                f"{type(batch).__name__}. For a single batch, pass [(X, y)]."
             )
 
 
 def _is_screener(candidate: Any) -> bool:
-    return hasattr(candidate, "update_batch") and hasattr(candidate, "get_support")
-
-
-def _can_select(screener: Any) -> bool:
-    from sklearn.utils.validation import check_is_fitted  # it brings in pandas where there is one
-
-    check_is_fitted(screener)
-    return has_two_classes(screener.bank_.freeze(features=slice(0)))
+    return hasattr(candidate, "partial_fit") and hasattr(candidate, "get_support")
 
 
 def _check_mask(screener: Any) -> None:
     if screener is not None and getattr(screener, "output", "mask") != "mask":
         raise ValueError(
-            "A scikit-learn learner must find each feature in the same column as the selection "
-            f'moves: the screener needs output="mask", and has {screener.output!r}.'
+            f'The screener must have output="mask" for a scikit-learn learner, got '
+            f"{screener.output!r}. Then each feature keeps its column when the selection changes."
         )
 
 
 class _Choice(NamedTuple):
-    """The features selected after a batch; the screener does not change until the next one."""
+    """The features selected after a batch. The screener does not change until the next batch."""
 
     screener: Any
     support: NDArray[np.int64]
@@ -163,8 +169,10 @@ class _Choice(NamedTuple):
             names: Any = batch.feature_names
         else:
             support = screener.get_support(indices=True)
-            names = getattr(screener, "feature_names_in_", batch.feature_names)
-        chosen = [f"x{j}" if names is None else str(names[j]) for j in support]
+            names = batch.feature_names
+            if not isinstance(names, NumberedNames):  # of which there may be millions
+                names = getattr(screener, "feature_names_in_", names)
+        chosen = [name_of(int(j), names) for j in support]
         width = batch.n_features if screener is None else screener.n_features_in_
         return cls(screener, support, chosen, width)
 
@@ -172,7 +180,7 @@ class _Choice(NamedTuple):
         return batch.X if self.screener is None else self.screener.transform(batch)
 
     def rows(self, batch: Batch) -> Iterator[dict[str, float]]:
-        """The selected features as dictionaries; of a sparse row, those that are not zero."""
+        """Yield the selected features as dictionaries, without the zeros of sparse rows."""
         if self.screener is not None:
             self.screener._check_batch(batch)
         if isinstance(batch.X, np.ndarray):
@@ -186,29 +194,43 @@ class _Choice(NamedTuple):
             yield {place[j]: value for j, value in entries if j in place}
 
 
-class _Sklearn:
-    """A scikit-learn classifier: a batch at a time."""
+def _no_classifier(learner: Any) -> TypeError:
+    return TypeError(
+        f"learner must be a classifier, got the regressor {type(learner).__name__}. Use a "
+        "classifier of scikit-learn (with partial_fit) or river."
+    )
 
-    takes_any_features = False
+
+class _Sklearn:
+    """A scikit-learn classifier, one batch at a time."""
 
     def __init__(self, learner: Any, classes: ArrayLike | None) -> None:
+        from sklearn.base import RegressorMixin  # it imports pandas if installed
+
         if not (hasattr(learner, "partial_fit") and hasattr(learner, "predict")):
             raise TypeError(
-                f"{type(learner).__name__} cannot learn from a stream: give a scikit-learn "
-                "classifier with partial_fit, or a river classifier."
+                "learner must have partial_fit or learn_one, got an object of type "
+                f"{type(learner).__name__}. Use a classifier of scikit-learn (with partial_fit) or "
+                "river."
             )
+        if isinstance(learner, RegressorMixin):
+            raise _no_classifier(learner)
         self.learner = learner
         if classes is None:
             classes = getattr(learner, "classes_", None)
         self.classes = None if classes is None else np.unique(labels_of(classes))
-        self.seen: set[Any] = set()  # labels, while the classes are not known
+        self.seen: set[Any] = set()  # labels, until the classes are known
         self.has_learned = False
         self.weighted = "sample_weight" in inspect.signature(learner.partial_fit).parameters
 
+    def check_columns(self, known: Columns, columns: Columns) -> None:
+        """Raise ValueError if the columns are not those of the first batch, in their order."""
+        known.check(columns)
+
     def test(self, choice: _Choice, batch: Batch) -> tuple[NDArray[np.bool_], Floats]:
-        """Whether each row was predicted right, and the probability its label was given."""
+        """Return whether each row was predicted correctly, and the probability of its label."""
         X = choice.transform(batch)
-        if not batch.n_rows:  # scikit-learn refuses to predict, or learn, no rows
+        if not batch.n_rows:  # scikit-learn rejects empty batches
             return np.empty(0, np.bool_), np.empty(0)
         right = np.asarray(self.learner.predict(X) == batch.y)
         if not hasattr(self.learner, "predict_proba"):
@@ -218,27 +240,23 @@ class _Sklearn:
         given = self.learner.predict_proba(X)[np.arange(batch.n_rows), column]
         return right, np.where(known[column] == batch.y, given, 0.0)
 
-    def meet(self, batch: Batch) -> None:
-        """Notes the labels, whether or not the batch is learned."""
+    def train(self, choice: _Choice, batch: Batch) -> bool:
+        """Learn a batch. Return False if nothing was learned yet: no rows, or unknown classes."""
         if self.classes is None:
             self.seen.update(batch.y.tolist())
-
-    def train(self, choice: _Choice, batch: Batch) -> bool:
-        """False if nothing was learned so far, as the classes are not known or no rows came."""
-        if self.classes is None:
             if len(self.seen) < 2:
                 return False
             self.classes = np.unique(labels_of(list(self.seen)))
         unknown = np.setdiff1d(batch.y, self.classes)
         if unknown.size:
             raise ValueError(
-                f"The labels {unknown.tolist()} are not among the classes {self.classes.tolist()} "
-                "that the learner began with: pass classes=, all labels there will be."
+                f"Labels must be among the first classes {self.classes.tolist()}, got "
+                f"{unknown.tolist()}. Pass all labels of the stream as classes."
             )
-        weight = batch.sample_weight
-        more = {} if weight is None or not self.weighted else {"sample_weight": weight}
+        weight = batch.sample_weight if self.weighted else None
+        more = {} if weight is None else {"sample_weight": weight}
         X = choice.transform(batch)
-        if batch.n_rows:
+        if batch.n_rows and (weight is None or weight.any()):  # scikit-learn rejects others
             self.learner.partial_fit(X, batch.y, classes=self.classes, **more)
             self.has_learned = True
         return self.has_learned
@@ -247,30 +265,37 @@ class _Sklearn:
 class _River:
     """A river classifier: all rows of a batch are predicted, then all are learned, one by one."""
 
-    takes_any_features = True
-
     def __init__(self, learner: Any) -> None:
+        base = sys.modules.get("river.base")  # loaded if the learner is one of river
+        last = [learner, *getattr(learner, "steps", {}).values()][-1]  # of a pipeline
+        if base is not None and isinstance(last, base.Regressor):
+            raise _no_classifier(last)
         self.learner = learner
         self.has_learned = False
         self.weighted = "w" in inspect.signature(learner.learn_one).parameters
 
+    def check_columns(self, known: Columns, columns: Columns) -> None:
+        """Raise ValueError unless all batches have feature names, or none has."""
+        if (known.names is None) != (columns.names is None):
+            raise ValueError(
+                "Either all batches or none must have feature names, got some with and some "
+                "without. Pass names with every batch."
+            )
+
     def test(self, choice: _Choice, batch: Batch) -> tuple[NDArray[np.bool_], Floats]:
-        """Whether each row was predicted right, and the probability its label was given."""
+        """Return whether each row was predicted correctly, and the probability of its label."""
         right = np.zeros(batch.n_rows, dtype=np.bool_)
         given = np.full(batch.n_rows, math.nan)
         for i, (x, y) in enumerate(zip(choice.rows(batch), batch.y.tolist(), strict=True)):
             right[i] = self.learner.predict_one(x) == y
             try:
                 given[i] = self.learner.predict_proba_one(x).get(y, 0.0)
-            except NotImplementedError:  # it has no probabilities
+            except NotImplementedError:  # no probabilities
                 continue
         return right, given
 
-    def meet(self, batch: Batch) -> None:
-        """It learns labels as they come."""
-
     def train(self, choice: _Choice, batch: Batch) -> bool:
-        """False if no rows came so far."""
+        """Learn a batch. Return False if there were no rows yet."""
         weights = [1.0] * batch.n_rows if batch.sample_weight is None else batch.sample_weight
         for x, y, w in zip(choice.rows(batch), batch.y.tolist(), weights, strict=True):
             if self.weighted:
@@ -282,7 +307,7 @@ class _River:
 
 
 class _Log:
-    """What has been measured since the last record, and the records."""
+    """The results since the last record, and the records."""
 
     def __init__(self) -> None:
         self.rows = self.recorded = 0
@@ -300,7 +325,7 @@ class _Log:
         weight = np.ones(len(right)) if weight is None else weight
         self.weight += float(weight.sum())
         self.right += float(weight @ right)
-        # a certainty that was wrong counts as the smallest probability there is, as in scikit-learn
+        # As in scikit-learn, a probability of 0 counts as the smallest positive one.
         self.loss -= float(weight @ np.log(np.maximum(given, np.finfo(np.float64).eps)))
 
     def record(self, choice: _Choice | None) -> None:

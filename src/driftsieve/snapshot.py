@@ -1,4 +1,4 @@
-"""Snapshot: what a bank knows at one moment, as immutable arrays."""
+"""Snapshot: the state of a bank at one moment, as immutable arrays."""
 
 from __future__ import annotations
 
@@ -9,26 +9,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from driftsieve._rows.names import FeatureNames, joined_names
+
 Floats = NDArray[np.float64]
 
 EDGE_TOLERANCE = 1e-12
 """Edge i is the smallest value whose cumulative weight is >= (i * W / K) * (1 - EDGE_TOLERANCE).
 
-With equal weights W / K is often met exactly, and rounding must not push an edge to the next value.
-Whoever computes edges therefore sums weights to well under this relative error (a plain running sum
-of a million weights of 0.1 is off by 1e-11: not good enough). Whole-number weights are unaffected
-while K * W < 1e12.
+With equal weights the cumulative weight often equals i * W / K exactly, and rounding must not move
+an edge to the next value. Code that computes edges must therefore sum weights with a relative error
+well below this (a plain running sum of a million weights of 0.1 is off by 1e-11, which is too
+much). Integer weights are not affected while K * W < 1e12.
 """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Snapshot:
-    """Class weights, moments and quantile bins of p features, seen from now. Read-only.
+    """Class weights, moments and quantile bins of p features at one moment. Read-only.
 
-    A snapshot may be a block of a wider bank: then all arrays, `n_features` and `feature_names`
-    speak of the block, and `first_feature` is the bank's index of its first column.
-    A class without weight for a feature has mean and variance 0 there; the edges of a feature
+    A snapshot can be a block of a wider bank. Then all arrays, `n_features` and `feature_names`
+    describe the block, and `first_feature` is the index of its first column in the bank.
+    Where a class has no weight for a feature, its mean and variance are 0. The edges of a feature
     without any weight are NaN.
+
+    See Also
+    --------
+    driftsieve.Bank.snapshot : Takes a snapshot of a bank.
+    driftsieve.offline.snapshot : Computes a snapshot from all rows at once.
+
+    Examples
+    --------
+    >>> import driftsieve as ds
+    >>> bank = ds.Bank().update([[0.0, 5.0], [1.0, 5.0], [2.0, 5.0]], ["ham", "spam", "spam"])
+    >>> snap = bank.snapshot(n_bins=2)
+    >>> snap
+    <driftsieve.Snapshot: 2 features, 2 classes, weight 3, moments and 2 bins>
+    >>> snap.mean
+    array([[0. , 5. ],
+           [1.5, 5. ]])
     """
 
     classes: NDArray[Any]
@@ -36,32 +54,43 @@ class Snapshot:
     class_weight: Floats
     """(C,) N_c, the weight of each class."""
     class_n_eff: Floats
-    """(C,) effective number of rows of each class, (sum w)**2 / sum w**2; 0 for a class silent for
-    more than 530 half-lives, whose squared weights are below the range of double."""
+    """(C,) effective sample size of each class, (sum w)**2 / sum w**2; 0 for a class without rows
+    for more than 530 half-lives, whose squared weights underflow."""
     n_eff: float
     """The same over all rows."""
     n_features: int
-    feature_names: tuple[str, ...] | None
+    """Number of features p."""
+    feature_names: FeatureNames | None
+    """Names of the features, if the rows had names."""
     first_feature: int
+    """Index of the first feature in the bank."""
     weight: Floats
-    """(C, p) class weight that counts for each feature: below N_c where values were missing."""
+    """(C, p) class weight of the rows in which each feature was observed; N_c without missing
+    values."""
     mean: Floats | None
-    """(C, p); None when the bank keeps no moments."""
+    """(C, p) mean of each class; None if the bank keeps no moments."""
     var: Floats | None
     """(C, p) population variance."""
     bin_weights: Floats | None
-    """(p, K, C) weight of each class in each quantile bin; None when the bank keeps no quantiles.
-    Bin k holds the values x with exactly k edges strictly below x."""
+    """(p, K, C) weight of each class in each quantile bin; None if the bank keeps no quantiles. Bin
+    k contains the values x with exactly k edges strictly below x."""
     edges: Floats | None
-    """(p, K - 1), ascending; see EDGE_TOLERANCE."""
+    """(p, K - 1) edges of the bins, ascending; see EDGE_TOLERANCE."""
     rank_error: Floats | None
-    """(p,) in units of weight: no true cumulative weight differs by more from the one used."""
+    """(p,) bound, in units of weight, of the error of every cumulative weight."""
     centred_mean: Floats | None = None
-    """(C, p) mean less a value that the classes of a feature share. Where a column has a large
-    offset, this keeps the digits by which class means differ, and the scores use it."""
+    """(C, p) mean minus a value common to the classes of a feature. It keeps the digits by which
+    class means differ when a column has a large offset. The scores use it."""
     seen: NDArray[np.bool_] | None = None
-    """(p,) False for a feature of a sparse bank that was 0 in every row. All of those are alike, so
-    that scores need to look at one of them only. None: nothing is known of that."""
+    """(p,) False for a feature of a sparse bank that was 0 in every row. All of those have the same
+    scores, which are computed once. None: unknown."""
+    weight_squared: Floats | None = None
+    """(C, p) sum of the squared weights of the rows in which each feature was observed. None
+    without missing values: then `class_n_eff` holds for every feature."""
+    design_effect: Floats | None = None
+    """(p,) for sparse features: the variance of "not 0" from the weights of the non-zero rows,
+    relative to that from the weights of all rows. It is above 1 for a new word in a faded stream,
+    whose rows weigh more than others. None means 1."""
 
     def __post_init__(self) -> None:
         n_classes, p = len(self.classes), self.n_features
@@ -69,11 +98,13 @@ class Snapshot:
             "class_weight": (n_classes,),
             "class_n_eff": (n_classes,),
             "weight": (n_classes, p),
+            "weight_squared": (n_classes, p),
             "mean": (n_classes, p),
             "centred_mean": (n_classes, p),
             "var": (n_classes, p),
             "rank_error": (p,),
             "seen": (p,),
+            "design_effect": (p,),
         }
         n_bins = self.n_bins
         if n_bins is not None:
@@ -84,7 +115,7 @@ class Snapshot:
         for name, shape in shapes.items():
             found = getattr(self, name)
             if found is not None and found.shape != shape:
-                raise ValueError(f"Snapshot.{name} must have shape {shape}, got {found.shape}")
+                raise ValueError(f"Snapshot.{name} must have shape {shape}, got {found.shape}.")
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
@@ -93,16 +124,25 @@ class Snapshot:
                 object.__setattr__(self, field.name, view)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies are made anew, so that their arrays are read-only too."""
+        """Rebuild copies from their fields, so that their arrays are read-only too."""
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    def __repr__(self) -> str:
+        kept = [] if self.mean is None else ["moments"]
+        kept += [] if self.n_bins is None else [f"{self.n_bins} bins"]
+        return (
+            f"<driftsieve.Snapshot: {self.n_features} features, {self.n_classes} classes, weight "
+            f"{self.W:.6g}, {' and '.join(kept)}>"
+        )
 
     @property
     def n_classes(self) -> int:
+        """Number of classes."""
         return len(self.classes)
 
     @property
     def n_bins(self) -> int | None:
-        """K, or None when the bank keeps no quantiles."""
+        """Number of quantile bins K, or None if the bank keeps no quantiles."""
         return None if self.bin_weights is None else self.bin_weights.shape[1]
 
     @property
@@ -111,14 +151,47 @@ class Snapshot:
         return float(self.class_weight.sum())
 
     def columns(self, start: int, stop: int) -> Snapshot:
-        """The block of columns start to stop - 1, sharing memory."""
+        """Return the block of columns start to stop - 1, which shares memory.
+
+        Parameters
+        ----------
+        start, stop : int
+            Range of columns, as in a slice.
+
+        Returns
+        -------
+        Snapshot
+            With the names and indices of these columns.
+
+        See Also
+        --------
+        concat : Joins blocks.
+
+        Examples
+        --------
+        >>> import driftsieve as ds
+        >>> snap = ds.offline.snapshot([[0.0, 5.0, 1.0], [1.0, 5.0, 3.0]], ["ham", "spam"])
+        >>> snap.columns(1, 3).mean
+        array([[5., 1.],
+               [5., 3.]])
+        """
         start, stop, _ = slice(start, stop).indices(self.n_features)
         block = self.pick(slice(start, stop))
         names = None if self.feature_names is None else self.feature_names[start:stop]
         return replace(block, first_feature=self.first_feature + start, feature_names=names)
 
     def pick(self, columns: slice | NDArray[np.intp]) -> Snapshot:
-        """These columns, without their names and numbers."""
+        """Return some columns, without their names and indices.
+
+        Parameters
+        ----------
+        columns : slice or ndarray of int
+            The columns.
+
+        Returns
+        -------
+        Snapshot
+        """
 
         def by_class(array: Floats | None) -> Floats | None:
             return None if array is None else _along(array, 1, columns)
@@ -140,27 +213,54 @@ class Snapshot:
             rank_error=by_feature(self.rank_error),
             centred_mean=by_class(self.centred_mean),
             seen=by_feature(self.seen),
+            weight_squared=by_class(self.weight_squared),
+            design_effect=by_feature(self.design_effect),
         )
 
     @classmethod
     def concat(cls, blocks: Sequence[Snapshot]) -> Snapshot:
-        """Join adjacent blocks of one bank, in the order of their columns."""
+        """Join adjacent blocks of one bank, in the order of their columns.
+
+        Parameters
+        ----------
+        blocks : sequence of Snapshot
+            Blocks of one bank at one moment.
+
+        Returns
+        -------
+        Snapshot
+
+        Raises
+        ------
+        ValueError
+            If the blocks are not adjacent, or not of one bank at one moment.
+
+        See Also
+        --------
+        columns : Takes a block.
+
+        Examples
+        --------
+        >>> import driftsieve as ds
+        >>> snap = ds.offline.snapshot([[0.0, 5.0, 1.0], [1.0, 5.0, 3.0]], ["ham", "spam"])
+        >>> ds.Snapshot.concat([snap.columns(0, 1), snap.columns(1, 3)]).n_features
+        3
+        """
         if not blocks:
-            raise ValueError("Snapshot.concat needs at least one block, got none")
+            raise ValueError("blocks must contain at least one snapshot, got none.")
         first = blocks[0]
         expected = first.first_feature
         for block in blocks:
             if block.first_feature != expected:
                 raise ValueError(
-                    "Snapshot.concat joins adjacent blocks in order: expected one that starts at "
-                    f"feature {expected}, got one that starts at {block.first_feature}"
+                    "blocks must be adjacent and in order, got one that starts at feature "
+                    f"{block.first_feature} instead of {expected}."
                 )
             if not np.array_equal(block.classes, first.classes) or not np.array_equal(
                 block.class_weight, first.class_weight
             ):
                 raise ValueError(
-                    "Snapshot.concat joins blocks frozen from one bank at one moment, "
-                    "but their class weights differ"
+                    "blocks must be of one bank at one moment, got different class weights."
                 )
             expected += block.n_features
 
@@ -169,16 +269,15 @@ class Snapshot:
             if all(part is None for part in parts):
                 return None
             if any(part is None for part in parts):
-                raise ValueError(f"Snapshot.concat: some blocks have `{name}` and some do not")
+                raise ValueError(
+                    f"Either all blocks or none must have `{name}`, got some with and some without."
+                )
             return np.concatenate(parts, axis=axis)
 
-        names = [block.feature_names for block in blocks]
         return replace(
             first,
             n_features=sum(block.n_features for block in blocks),
-            feature_names=None
-            if any(part is None for part in names)
-            else tuple(name for part in names for name in part or ()),
+            feature_names=joined_names([block.feature_names for block in blocks]),
             weight=join("weight", 1),
             mean=join("mean", 1),
             var=join("var", 1),
@@ -187,11 +286,13 @@ class Snapshot:
             rank_error=join("rank_error", 0),
             centred_mean=join("centred_mean", 1),
             seen=join("seen", 0),
+            weight_squared=join("weight_squared", 1),
+            design_effect=join("design_effect", 0),
         )
 
 
 def _along(array: NDArray[Any], axis: int, places: slice | NDArray[np.intp]) -> NDArray[Any]:
-    """The places along an axis: a view where they are a slice or all alike."""
+    """Take entries along an axis; return a view for a slice, or if all entries are the same."""
     if isinstance(places, slice):
         return array[(slice(None),) * axis + (places,)]
     if array.strides[axis] == 0:

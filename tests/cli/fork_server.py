@@ -18,7 +18,10 @@ import pyarrow.csv
 import pyarrow.parquet  # noqa: F401
 
 from driftsieve import cli
-from driftsieve.cli import app  # noqa: F401
+from driftsieve.cli.app import COMMANDS, load
+
+for command in COMMANDS:
+    load(command)
 
 
 def inode(path: str) -> int:

@@ -2,6 +2,7 @@
 
 import pytest
 
+import driftsieve as ds
 from driftsieve.cli.keeper import Every
 
 
@@ -9,41 +10,53 @@ from driftsieve.cli.keeper import Every
     ("arguments", "message"),
     [
         (["--epsilon", "2"], "driftsieve: --epsilon must be between 0 and 0.5"),
-        (["--alpha", "2"], "driftsieve: --alpha must be greater than 0 and at most 1"),
+        (["--decay", "2"], "driftsieve: --decay must be greater than 0 and at most 1"),
         (["--delimiter", "ab"], "driftsieve: --delimiter must be one ASCII character"),
-        (["--zero-based"], "driftsieve: --zero-based does not go with csv files"),
+        (["--zero-based"], "driftsieve: --zero-based must not be given for csv files"),
         (["--half-life", "-1"], "--half-life must be greater than 0"),
         (
-            ["--half-life", "9", "--alpha", ".5"],
-            "Give --alpha or --half-life, not both: --alpha is 0.5 and",
+            ["--half-life", "9", "--decay", ".5"],
+            "--decay and --half-life must not both be given, got 0.5 and 9.0.",
         ),
-        (["--bins", "1"], "--bins"),
-        (["--bins", "9" * 20], "Invalid value for '--bins'"),
+        (["--n-bins", "1"], "--n-bins"),
+        (["--n-bins", "9" * 20], "Invalid value for '--n-bins'"),
         (["--threads", "9" * 20], "Invalid value for '--threads'"),
         (["--batch-size", "9" * 20], "Invalid value for '--batch-size'"),
         (["--batch-size", "0"], "--batch-size"),
         (["--top", "many"], "--top"),
-        (["--score", "magic"], "--score"),
+        (["--score-func", "magic"], "--score-func"),
         (["--format", "xml"], "driftsieve: --format must be one of auto, svmlight"),
-        (["--out", "r.xlsx"], "--out r.xlsx: the name must end in .csv or .json or .parquet"),
-        (["--out", "no/r.csv"], "no/r.csv: there is no directory"),
-        (["--report", "r.pdf"], "--report r.pdf: the name must end in .html"),
-        (["--state", "."], ".: is not a file"),
-        (["--resume"], "need --state"),
-        (["--checkpoint-every", "10"], "need --state"),
-        (["--force"], "--force and --checkpoint-every need --state"),
-        (["--accept-changed-input"], "--accept-changed-input goes with --resume"),
-        (["--state", "s.dsv", "--accept-changed-input"], "goes with --resume"),
-        (["--state", "s.dsv", "--checkpoint-every", "often"], "takes rows (100000) or a time"),
-        (["--state", "s.dsv", "--checkpoint-every", "0"], "takes rows (100000) or a time"),
+        (["--out", "r.xlsx"], "--out must end in .csv or .json or .parquet, got r.xlsx."),
+        (["--out", "no/r.csv"], "no/r.csv: the directory"),
+        (["--report", "r.pdf"], "--report must end in .html"),
+        (["--state", "."], ".: must be a regular file"),
+        (["--resume"], "--state must be given with"),
+        (["--checkpoint-every", "10"], "--state must be given with"),
+        (["--force"], "--state must be given with --resume, --force and"),
+        (["--accept-changed-input"], "--resume must be given with --accept-changed-input"),
+        (
+            ["--state", "s.dsv", "--accept-changed-input"],
+            "--resume must be given with --accept-changed-input",
+        ),
+        (
+            ["--state", "s.dsv", "--checkpoint-every", "often"],
+            "must be a number of rows (100000) or a time",
+        ),
+        (
+            ["--state", "s.dsv", "--checkpoint-every", "0"],
+            "must be a number of rows (100000) or a time",
+        ),
         (["--state", "s.dsv", "--checkpoint-every", ""], "or a time (30s), got ''"),
         (["--state", "s.dsv", "--checkpoint-every", "1_0_"], "or a time (30s), got '1_0_'"),
-        (["--state", "s.dsv", "--checkpoint-every", "9" * 5000], "takes rows (100000) or a time"),
-        (["--state", "s.dsv", "--resume", "--force"], "give one of them"),
+        (
+            ["--state", "s.dsv", "--checkpoint-every", "9" * 5000],
+            "must be a number of rows (100000) or a time",
+        ),
+        (["--state", "s.dsv", "--resume", "--force"], "must not both be given"),
         (["--no-such-option"], "No such option"),
     ],
 )
-def test_bad_arguments_are_told_before_any_work(arguments, message, call, stream, folder):
+def test_bad_arguments_are_an_error_before_any_work(arguments, message, call, stream, folder):
     code, out, err = call("screen", stream, "--target", "kind", *arguments)
     assert (code, out) == (2, "")
     assert message in err
@@ -54,3 +67,36 @@ def test_bad_arguments_are_told_before_any_work(arguments, message, call, stream
 def test_numbers_of_rows_may_have_underscores():
     assert Every.parse("1_000_000") == Every(rows=1_000_000)
     assert Every.parse(" 1_0 m") == Every(seconds=600)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--clock", "time"), "--time must be the column of the timestamps with --clock time"),
+        (("--half-life", "5,5"), "--half-life must have each half-life once, got 5 twice."),
+        (("--half-life", "5,9", "--decay", ".5"), "--decay and --half-life must not both be"),
+        (("--max-classes", "1"), "Raise --max-classes, or pass --on-limit ignore_new to"),
+        (("--max-bytes", "1000"), "but --max-bytes is 1,000. Raise --max-bytes, or use a larger"),
+        (("--drop", "kind"), "--target must not be a column of --drop, got 'kind'"),
+    ],
+)
+def test_errors_name_options_instead_of_python_parameters(arguments, message, call, stream):
+    code, _, err = call("screen", stream, "--target", "kind", *arguments)
+    assert code == 2
+    assert message in err
+
+
+def test_parameters_are_named_as_in_python_outside_of_the_command_line(call, stream):
+    call("screen", stream, "--target", "kind", "--epsilon", "2")
+    with pytest.raises(ValueError, match=r"^epsilon must be between"):
+        ds.Bank(epsilon=2)
+    with pytest.raises(ValueError, match=r'^time must be given with clock="time"'):
+        ds.Bank(clock="time").update([[1.0]], [0])
+
+
+def test_quoted_names_in_errors_are_not_translated(call, folder):
+    (folder / "na=x, drop=y.csv").write_text("epsilon,n_bins\n1,a\n2,0.5\n")
+    code, _, err = call("screen", "na=x, drop=y.csv", "--target", "half_life=3")
+    assert code == 2
+    assert err.startswith("driftsieve: na=x, drop=y.csv: A column must be one of")
+    assert "'epsilon', 'n_bins'" in err

@@ -4,16 +4,17 @@ import csv
 import json
 import math
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.main import get_command
 
 import driftsieve as ds
-from driftsieve import demo
-from driftsieve.checkpoint import Checkpoint
-from driftsieve.cli.app import app
+from driftsieve.cli import demo_stream as demo
+from driftsieve.cli.app import COMMANDS, load
+from driftsieve.cli.checkpoint import Checkpoint
 from driftsieve.history import ScoreHistory
 
 from .helpers import DRIFTSIEVE
@@ -25,16 +26,16 @@ def bank_of(stream, *slices, **settings):
     for batch in ds.as_batches(stream, target="kind", batch_size=100):
         rows = bank.n_rows
         if any(s.start <= rows < s.stop for s in slices):
-            bank.update_batch(batch)
+            bank.update(batch)
     return bank
 
 
-def test_inspect_tells_all_about_a_state(stream, call):
+def test_inspect_shows_all_about_a_state(stream, call):
     options = ["--target", "kind", "--half-life", 100, "--history-every", 200, "--top", 3]
     assert call("screen", stream, *options, "--state", "s.dsv").code == 0
     bank = Checkpoint.load("s.dsv").bank
     found = json.loads(call("inspect", "s.dsv", "--json").out)
-    snapshot = bank.freeze()
+    snapshot = bank.snapshot()
     assert (found["rows"], found["features"], found["now"]) == (1000, 5, 999.0)
     assert found["file_bytes"] == Path("s.dsv").stat().st_size
     assert found["memory_bytes"] == bank.nbytes
@@ -44,7 +45,7 @@ def test_inspect_tells_all_about_a_state(stream, call):
     assert found["rank_error"]["largest"] == pytest.approx(share.max())
     assert found["rank_error"]["exact_features"] == (share == 0).sum()
     assert found["settings"]["half_life"] == 100
-    assert found["settings"]["clock"] == "sample"
+    assert found["settings"]["clock"] == "row"
     assert found["input"]["rows_read"] == 1000
     assert found["input"]["files"][0]["name"] == str(stream)
     assert found["input"]["settings"]["target"] == "kind"
@@ -97,10 +98,10 @@ def test_report_of_a_bank_and_of_a_history(stream, call):
     assert reports["b.dsv"]["history"] is None
     assert reports["s.dsv"]["parameters"]["target"] == "kind"
     assert reports["h.dsh"]["certificate"] is None
-    assert "a history, not a bank" in call("merge", "h.dsh", "-o", "c.dsv").err
+    assert "must hold a bank, got a history" in call("merge", "h.dsh", "-o", "c.dsv").err
 
 
-def test_a_bank_without_quantiles_is_not_said_to_have_exact_ones(stream, call):
+def test_bank_without_quantiles_reports_no_exact_features(stream, call):
     Path("b.dsv").write_bytes(bank_of(stream, slice(0, 1000), quantiles=False).to_bytes())
     out = call("merge", "b.dsv", "-o", "m.dsv").out
     assert out.splitlines()[0].endswith("2 classes (ham, spam). No quantiles are kept.")
@@ -113,27 +114,21 @@ def test_a_bank_without_quantiles_is_not_said_to_have_exact_ones(stream, call):
 
 
 @pytest.mark.parametrize(
-    ("settings", "refused", "message"),
+    ("settings", "refused", "others", "needs"),
     [
-        (
-            {"quantiles": False},
-            "mutual_info",
-            "no quantiles, which mutual_info needs: pass --score t or fisher",
-        ),
-        (
-            {"moments": False},
-            "t",
-            "no moments, which t needs: pass --score mutual_info or chi2 or gini",
-        ),
+        ({"quantiles": False}, "mutual_info", "t or fisher", "quantiles"),
+        ({"moments": False}, "t", "mutual_info or chi2 or gini", "moments"),
     ],
 )
-def test_report_names_the_scores_that_a_bank_has(settings, refused, message, stream, call, folder):
+def test_report_names_the_scores_that_a_bank_has(
+    settings, refused, others, needs, stream, call, folder
+):
     Path("b.dsv").write_bytes(bank_of(stream, slice(0, 1000), **settings).to_bytes())
-    code, out, err = call("report", "b.dsv", "-o", "r.txt", "--score", refused)
-    assert (code, out, err) == (2, "", f"driftsieve: b.dsv has {message}\n")
+    code, out, err = call("report", "b.dsv", "-o", "r.txt", "--score-func", refused)
+    message = f"--score-func must be {others} for b.dsv, got {refused}, which needs {needs}."
+    assert (code, out, err) == (2, "", f"driftsieve: {message}\n")
     assert not (folder / "r.txt").exists()
-    other = message.split("--score ")[1].split()[0]
-    assert call("report", "b.dsv", "-o", "r.txt", "--score", other).code == 0
+    assert call("report", "b.dsv", "-o", "r.txt", "--score-func", others.split()[0]).code == 0
 
 
 def test_demo_runs_and_saves_its_stream(call):
@@ -153,7 +148,7 @@ def test_demo_runs_and_saves_its_stream(call):
 def test_demo_saves_csv_and_nothing_else(call, folder):
     code, out, err = call("demo", "--save", "x.parquet")
     assert (code, out) == (2, "")
-    assert err == "driftsieve: --save x.parquet: the name must end in .csv\n"
+    assert err == "driftsieve: --save must end in .csv, got x.parquet.\n"
     assert list(folder.iterdir()) == []
 
 
@@ -170,12 +165,41 @@ def test_version_and_help(call):
 
 def test_every_option_is_documented():
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
-    for command in get_command(app).commands.values():
+    for command in map(load, COMMANDS):
         assert f"driftsieve {command.name}" in page
         for parameter in command.params:
             for option in parameter.opts:
                 if option.startswith("--"):
                     assert f"`{option}" in page, f"{command.name} {option}"
+
+
+def test_the_list_of_commands_has_the_first_line_of_each():
+    for name, line in COMMANDS.items():
+        first = load(name).help.partition("\n\n")[0]
+        assert " ".join(first.split()) == line
+
+
+def test_help_imports_no_command():
+    program = (
+        "import sys\n"
+        "from driftsieve.cli import main\n"
+        "main(['--help'])\n"
+        "assert not {'numpy', 'scipy', 'narwhals'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_a_screening_of_a_few_rows_imports_no_more_than_it_needs(folder):
+    rows = "12,shop,1\n8,friend,0\n9,shop,1\n7,friend,0\n"
+    (folder / "four.csv").write_text(f"size,sender,spam\n{rows}")
+    program = (
+        "import sys\n"
+        "from driftsieve.cli import main\n"
+        "main(['screen', 'four.csv', '--target', 'spam'])\n"
+        "heavy = {'scipy.optimize', 'scipy.stats', 'sklearn', 'pandas', 'pyarrow'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.DEVNULL)
 
 
 def test_a_wrong_command_is_one_line(call):
@@ -185,7 +209,7 @@ def test_a_wrong_command_is_one_line(call):
     assert err.count("\n") == 1
 
 
-def test_a_reader_that_has_seen_enough_ends_it_quietly(stream):
+def test_closed_output_pipe_ends_it_quietly(stream):
     process = os.popen(f"{DRIFTSIEVE} screen {stream} --target kind --json | head -1")
     assert process.read() == "{\n"
     assert process.close() is None
@@ -196,7 +220,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(stream):
     [
         ("driftsieve in", "inspect"),
         ("driftsieve screen --half", "--half-life"),
-        ("driftsieve screen --score mut", "mutual_info"),
+        ("driftsieve screen --score-func mut", "mutual_info"),
         ("driftsieve screen --format par", "parquet"),
     ],
 )

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from driftsieve.checkpoint import Checkpoint
+from driftsieve.cli.checkpoint import Checkpoint
 
 from .helpers import csv_text
 
@@ -42,7 +42,7 @@ def svmlight_input(folder: Path) -> list[str]:
         lines.append(f"{i % 2} {entries}" if i % 97 else f"{i % 2} 3:oops")
     with gzip.open(folder / "a.svm.gz", "wt") as file:
         file.write("\n".join(lines))
-    return ["a.svm.gz", "--alpha", "0.99", "--on-error", "skip", "--score", "chi2"]
+    return ["a.svm.gz", "--decay", "0.99", "--on-error", "skip", "--score-func", "chi2"]
 
 
 def jsonl_input(folder: Path) -> list[str]:
@@ -54,7 +54,7 @@ def jsonl_input(folder: Path) -> list[str]:
             row["x"] = None if i % 11 == 0 else float(rng.normal() + i % 2)
             file.write(json.dumps(row) + "\n")
     arguments = ["a.jsonl", "--target", "y", "--time", "ts", "--half-life", "300"]
-    return [*arguments, "--missing", "ignore", "--history-every", "100", "--score", "t"]
+    return [*arguments, "--missing", "ignore", "--history-every", "100", "--score-func", "t"]
 
 
 def parquet_input(folder: Path) -> list[str]:
@@ -62,7 +62,7 @@ def parquet_input(folder: Path) -> list[str]:
     X = np.random.default_rng(3).normal(size=(ROWS, 4))
     table = {f"f{j}": X[:, j] for j in range(4)} | {"y": X[:, 0] + X[:, 1] > 0}
     pq.write_table(pa.table(table), folder / "a.parquet", row_group_size=250)
-    return ["a.parquet", "--target", "y", "--alpha", "0.9", "--clock", "batch"]
+    return ["a.parquet", "--target", "y", "--decay", "0.9", "--clock", "batch"]
 
 
 INPUTS = [csv_input, svmlight_input, jsonl_input, parquet_input]

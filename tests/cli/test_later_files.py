@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from driftsieve.checkpoint import Checkpoint
+from driftsieve.cli.checkpoint import Checkpoint
 
 from .helpers import csv_text
 
@@ -31,8 +31,8 @@ def refused(call):
         before = Path("s.dsv").read_bytes()
         code, out, err = call("screen", *files, *AGAIN)
         assert (code, out) == (2, "")
-        assert f"rows are not those that were read: {reason}" in err
-        assert "the new ones last" in err
+        assert f"rows must be those of the run to resume, but {reason}" in err
+        assert "new files last" in err
         assert Path("s.dsv").read_bytes() == before
 
     return check
@@ -42,7 +42,7 @@ def test_a_late_file_that_sorts_first_is_refused(call, refused):
     write(2, 3)
     assert call("screen", "day*.csv", *COMMAND).code == 0
     write(1)
-    refused("day2.csv was read, and now day1.csv is in its place", "day*.csv")
+    refused("day2.csv was read and day1.csv is now in its place", "day*.csv")
     named_last = ["day2.csv", "day3.csv", "day1.csv"]
     assert call("screen", *named_last, *AGAIN).code == 0
     resumed = Path("s.dsv").read_bytes()
@@ -54,15 +54,15 @@ def test_a_late_file_among_those_read_is_refused(call, refused):
     write(1, 3)
     assert call("screen", "day*.csv", *COMMAND).code == 0
     write(2)
-    refused("day3.csv was read, and now day2.csv is in its place", "day*.csv")
+    refused("day3.csv was read and day2.csv is now in its place", "day*.csv")
 
 
-def test_files_read_may_not_be_gone(call, refused):
+def test_missing_read_file_is_refused_on_resume(call, refused):
     write(1, 2)
     assert call("screen", "day*.csv", *COMMAND).code == 0
-    refused("day2.csv was read, and now is not among the files", "day1.csv")
+    refused("day2.csv was read and is no longer among the files", "day1.csv")
     write(3)
-    refused("day1.csv was read, and now day2.csv is in its place", "day2.csv", "day3.csv")
+    refused("day1.csv was read and day2.csv is now in its place", "day2.csv", "day3.csv")
 
 
 def test_rows_are_appended_to_the_last_file_only(call, refused):
@@ -74,7 +74,7 @@ def test_rows_are_appended_to_the_last_file_only(call, refused):
     refused("day1.csv had ", "day*.csv")
 
 
-def test_files_not_read_yet_may_be_any(call):
+def test_unread_files_may_change(call):
     """A run that stops at a bad row in its first file has not come to the second."""
     write(1, 3)
     good = Path("day1.csv").read_text()
@@ -87,7 +87,7 @@ def test_files_not_read_yet_may_be_any(call):
     assert "300 rows" in call("screen", "day*.csv", *again).out
 
 
-def test_what_was_read_may_have_moved_and_grown(call):
+def test_read_files_may_move_and_grow(call):
     write(1)
     assert call("screen", "day1.csv", *COMMAND).code == 0
     Path("day1.csv").rename("old.csv")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from driftsieve.checkpoint import Checkpoint
+from driftsieve.cli.checkpoint import Checkpoint
 
 LIMITED = ["--max-features", 4, "--on-limit", "ignore_new"]
 
@@ -29,7 +29,7 @@ def screened(call):
         values = found["beyond_limits"]["values"]
         assert found["rows"] == n
         assert Checkpoint.load("s.dsv").place.values_ignored == values
-        assert (f"Left out beyond the limits: {values} values" in err) == (values > 0)
+        assert (f"Left out because of the limits: {values} values" in err) == (values > 0)
         return values
 
     return run
@@ -49,7 +49,7 @@ def test_limits_stop_the_run_or_leave_out_what_is_new(call, folder):
     found = json.loads(out)
     assert (found["rows"], found["features"]) == (40, 31)
     assert found["beyond_limits"] == {"rows": 10, "features": 0, "values": 20}
-    assert err == "Left out beyond the limits: 10 rows, 20 values\n"
+    assert err == "Left out because of the limits: 10 rows, 20 values\n"
 
 
 @pytest.mark.parametrize("n", [200, 250])  # whole batches, and a batch that is gone on with
@@ -62,7 +62,7 @@ def test_values_left_out_are_counted_over_all_runs(n, screened):
 
 
 @pytest.mark.parametrize("n", [200, 250])
-def test_a_larger_limit_brings_nothing_back(n, screened):
+def test_larger_limit_does_not_restore_ignored_values(n, screened):
     assert screened(n, *LIMITED) == 0.7 * n
     assert screened(400, "--max-features", 100) == 0.7 * n
     assert screened(500) == 0.7 * n
@@ -74,20 +74,23 @@ def test_another_limit_counts_from_where_it_holds(screened):
     assert screened(400, "--max-features", 2, "--on-limit", "ignore_new") == 190 + 90
 
 
-def test_a_run_that_stops_says_what_it_left_out(call):
+def test_stopped_run_reports_ignored_values(call):
     write(250)
     with Path("a.csv").open("a") as file:
         file.write("zzz,word1,1\n")
     command = ["screen", "a.csv", "--target", "y", "--batch-size", 100, "--state", "s.dsv"]
     code, out, err = call(*command, *LIMITED)
     assert (code, out) == (2, "")
-    assert "; left out beyond the limits: 140 values; the 200 rows before are in s.dsv" in err
+    assert (
+        ". Left out because of the limits: 140 values. The 200 rows before are saved in s.dsv"
+        in err
+    )
     code, _, err = call(*command, "--resume", "--on-error", "skip", "--max-features", 100)
     assert code == 0
-    assert err.endswith("Left out beyond the limits: 140 values\n")
+    assert err.endswith("Left out because of the limits: 140 values\n")
 
 
-def test_inspect_and_merge_tell_what_was_left_out(call):
+def test_inspect_and_merge_report_ignored_values(call):
     rows = [f"{i % 7},word{i % 10},{i % 3}" for i in range(90)]
     Path("a.csv").write_text("\n".join(["n,text,y", *rows, "bad"]) + "\n")
     command = ["screen", "a.csv", "--target", "y", "--on-error", "skip", "--state", "s.dsv"]
@@ -101,17 +104,42 @@ def test_inspect_and_merge_tell_what_was_left_out(call):
     assert "read                91 rows, 1 could not be used\n" in out
 
     code, out, err = call("merge", "s.dsv", "s.dsv", "-o", "m.dsv")
-    assert (code, err) == (0, "Left out beyond the limits: 60 rows, 126 values\n")
+    assert (code, err) == (0, "Left out because of the limits: 60 rows, 126 values\n")
     assert out.startswith("120 rows")
     found = json.loads(call("merge", "m.dsv", "s.dsv", "-o", "m.dsv", "--json").out)
     assert found["beyond_limits"] == {"rows": 90, "features": 0, "values": 63}
     found = json.loads(call("inspect", "m.dsv", "--json").out)
-    assert found["beyond_limits"] == {"rows": 90, "features": 0}  # a bank knows of no values
+    assert found["beyond_limits"] == {
+        "rows": 90,
+        "features": 0,
+        "values": 0,
+    }  # a bank knows of no values
     assert "beyond the limits   90 rows left out\n" in call("inspect", "m.dsv").out
 
 
-def test_nothing_is_said_of_limits_that_were_not_met(call):
+def test_limits_that_were_not_reached_are_not_reported(call):
     write(100)
     assert call("screen", "a.csv", "--target", "y", "--state", "s.dsv").err == ""
     assert "limits" not in call("inspect", "s.dsv").out
     assert call("merge", "s.dsv", "-o", "m.dsv").err == ""
+
+
+def test_a_run_goes_on_where_columns_that_show_late_do_not_fit(call):
+    """Every batch of svmlight has all columns, but most of them show their first value late."""
+    lines = [
+        f"{i % 2} "
+        + " ".join(f"{(37 * i + 401 * j) % 20_000 + 40_000 * j}:1" for j in range(1, 30))
+        for i in range(3000)
+    ]
+    Path("wide.svm").write_text("\n".join(lines) + "\n")
+    command = ["screen", "wide.svm", "--batch-size", 250, "--half-life", "none", "--json"]
+    command += ["--max-bytes", 9_000_000]
+    assert "--max-bytes is 9,000,000" in call(*command).err
+    code, out, err = call(*command, "--on-limit", "ignore_new", "--state", "s.dsv")
+    assert code == 0
+    found = json.loads(out)
+    values = found["beyond_limits"]["values"]
+    assert found["rows"] == 3000
+    assert 0 < values < 3000 * 29
+    assert f"{values:,} values" in err
+    assert f"{values:,} values left out" in call("inspect", "s.dsv").out

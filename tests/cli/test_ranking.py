@@ -18,19 +18,19 @@ def test_a_block_is_small_however_many_bins_and_classes_there_are():
             sizes.append(block.n_features)
         assert sum(sizes) == 3000
         assert len(sizes) == (1 if n_bins == 2 else 3)
-    whole = SCORES["chi2"].function(bank.freeze(100))
+    whole = SCORES["chi2"].function(bank.snapshot(100))
     np.testing.assert_array_equal(ranking.Ranking.of(bank, "chi2", 100).scores, whole)
 
 
-def test_too_little_memory_is_told_with_what_may_help(call, stream, monkeypatch):
+def test_memory_error_names_options_that_help(call, stream, monkeypatch):
     def hungry(*_):
         raise MemoryError
 
     arguments = ["screen", stream, "--target", "kind", "--state", "s.dsv"]
-    monkeypatch.setattr("driftsieve.cli.screen.Ranking.of", hungry)
+    monkeypatch.setattr("driftsieve.cli.ranking.Ranking.of", hungry)
     code, _, err = call(*arguments)
     assert code == 1
-    assert err.startswith("driftsieve: there is not enough memory; fewer --bins may help; the 1,0")
-    monkeypatch.setattr(Bank, "update_batch", hungry)
+    assert err.startswith("driftsieve: Not enough memory. Fewer --n-bins may help. The 1,0")
+    monkeypatch.setattr(Bank, "update", hungry)
     err = call(*arguments, "--force").err
-    assert err.startswith("driftsieve: there is not enough memory; a smaller --batch-size may help")
+    assert err.startswith("driftsieve: Not enough memory. A smaller --batch-size may help")

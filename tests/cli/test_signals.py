@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from driftsieve.checkpoint import Checkpoint
+from driftsieve.cli.checkpoint import Checkpoint
 from driftsieve.cli.signals import Signals, Stop
 
-from .helpers import DRIFTSIEVE
+from .helpers import DRIFTSIEVE, csv_text
 
 
 def wait_for(condition) -> None:
@@ -34,7 +34,7 @@ def stopped(arguments: list[str], text: str, number: int) -> tuple[int, str]:
     assert process.stdin is not None
     process.stdin.write(text.encode())
     process.stdin.flush()
-    wait_for(lambda: Path("s.dsv").exists() and Checkpoint.load("s.dsv").place.position == 500)
+    wait_for(lambda: Path("s.dsv").exists() and Checkpoint.load("s.dsv").place.position == 5000)
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert out == b""
@@ -52,16 +52,20 @@ def results() -> tuple[bytes, bytes, bytes]:
 def test_a_signal_writes_a_checkpoint_and_says_how_to_go_on(
     number, code, call, stream, monkeypatch
 ):
-    part = "".join(stream.read_text().splitlines(keepends=True)[:560])  # inside the sixth batch
-    options = ["--target", "kind", "--half-life", "100", "--batch-size", "100", "--out", "r.csv"]
-    options += ["--history-every", "100", "--state", "s.dsv", "--checkpoint-every", "100"]
+    lines = csv_text(6000)  # of which the first 4,096 are looked at before any is screened
+    stream.write_text(lines)
+    part = "".join(lines.splitlines(keepends=True)[:5560])  # inside the sixth batch
+    options = ["--target", "kind", "--half-life", "100", "--batch-size", "1000", "--out", "r.csv"]
+    options += ["--history-every", "1000", "--state", "s.dsv", "--checkpoint-every", "1000"]
     found, err = stopped(["screen", "-", "--format", "csv", *options], part, number)
     assert found == code
     assert err.count("\n") == 1
-    assert err.startswith("Stopped after 500 rows, which are in s.dsv. To go on: driftsieve ")
+    assert err.startswith(
+        "Stopped after 5,000 rows, which are saved in s.dsv. To continue: driftsieve "
+    )
     assert not Path("r.csv").exists()
 
-    go_on = shlex.split(err.partition("To go on: driftsieve ")[2])
+    go_on = shlex.split(err.partition("To continue: driftsieve ")[2])
     with stream.open() as text, monkeypatch.context() as patch:
         patch.setattr("sys.stdin", text)
         assert call(*go_on).code == 0
@@ -86,13 +90,13 @@ class Interrupting:
 @pytest.mark.parametrize(
     ("where", "rows"),
     [
-        ("driftsieve.bank.Bank.update_batch", 300),  # the batch in hand is finished
-        ("driftsieve.sources.csv.text.chunked", 0),  # waiting for input: at once
+        ("driftsieve.bank.Bank.update", 300),  # the batch in hand is finished
+        ("driftsieve.sources.files.csv.text.chunked", 0),  # waiting for input: at once
         ("driftsieve.history.ScoreHistory.record", 300),
-        ("driftsieve.checkpoint.Checkpoint.save", 300),
+        ("driftsieve.cli.checkpoint.Checkpoint.save", 300),
     ],
 )
-def test_wherever_it_comes_the_checkpoint_is_whole(where, rows, call, stream, monkeypatch):
+def test_signal_at_any_moment_leaves_a_valid_checkpoint(where, rows, call, stream, monkeypatch):
     arguments = ["screen", stream, "--target", "kind", "--batch-size", 100, "--state", "s.dsv"]
     arguments += ["--history-every", 100, "--checkpoint-every", 100, "--out", "r.csv"]
     assert call(*arguments).code == 0
@@ -107,10 +111,10 @@ def test_wherever_it_comes_the_checkpoint_is_whole(where, rows, call, stream, mo
         code, out, err = call(*arguments)
     assert (code, out) == (130, "")
     if rows:
-        assert err.startswith(f"Stopped after {rows} rows, which are in s.dsv. To go on: ")
+        assert err.startswith(f"Stopped after {rows} rows, which are saved in s.dsv. To continue: ")
         assert Checkpoint.load("s.dsv").bank.n_rows == rows
     else:
-        assert err == "Stopped before the first batch; nothing is kept in s.dsv yet.\n"
+        assert err == "Stopped before the first batch. Nothing is saved in s.dsv yet.\n"
     assert call(*arguments, "--resume").code == 0
     assert expected == {name: Path(name).read_bytes() for name in expected}
 
@@ -129,29 +133,29 @@ def _resolve(where: str):
 
 
 def test_without_a_state_it_says_that_nothing_is_kept(call, stream, monkeypatch):
-    function = Interrupting(_resolve("driftsieve.bank.Bank.update_batch"), 2)
-    monkeypatch.setattr("driftsieve.bank.Bank.update_batch", lambda *a: function(*a))
+    function = Interrupting(_resolve("driftsieve.bank.Bank.update"), 2)
+    monkeypatch.setattr("driftsieve.bank.Bank.update", lambda *a: function(*a))
     code, out, err = call("screen", stream, "--target", "kind", "--batch-size", 100)
     assert (code, out) == (130, "")
-    assert err == "Stopped after 200 rows; nothing is kept without --state.\n"
+    assert err == "Stopped after 200 rows. Nothing is saved without --state.\n"
 
 
-def test_rows_left_out_are_told_when_it_is_stopped(call, stream, monkeypatch):
+def test_skipped_rows_are_reported_when_the_run_is_stopped(call, stream, monkeypatch):
     lines = stream.read_text().splitlines()
     stream.write_text("\n".join([*lines[:2], "bad", *lines[2:]]))
-    function = Interrupting(_resolve("driftsieve.bank.Bank.update_batch"), 2)
-    monkeypatch.setattr("driftsieve.bank.Bank.update_batch", lambda *a: function(*a))
+    function = Interrupting(_resolve("driftsieve.bank.Bank.update"), 2)
+    monkeypatch.setattr("driftsieve.bank.Bank.update", lambda *a: function(*a))
     skip = ["--target", "kind", "--batch-size", 100, "--on-error", "skip"]
     code, _, err = call("screen", stream, *skip)
     assert code == 130
     assert err.splitlines() == [
         "Left out 1 row that could not be used:",
-        f"  {stream}, line 3: 1 columns where there should be 5",
-        "Stopped after 199 rows; nothing is kept without --state.",
+        f"  {stream}, line 3: A row must have 5 columns, got 1.",
+        "Stopped after 199 rows. Nothing is saved without --state.",
     ]
 
 
-def test_signals_wait_for_the_end_of_what_is_whole():
+def test_signals_are_deferred_to_the_end_of_a_critical_section():
     done = []
     before = signal.getsignal(signal.SIGTERM)
     with Signals() as signals:
@@ -184,7 +188,7 @@ class Interrupting:
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupting())
 from driftsieve.cli import main
-sys.exit(main(["--version"]))
+sys.exit(main(["demo"]))
 """
 
 

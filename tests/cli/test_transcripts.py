@@ -38,7 +38,7 @@ def test_every_command_prints_what_the_page_shows(page, folder):
         assert re.fullmatch("\n".join(lines) + "\n", run.stdout), f"{command}\n{run.stdout}"
 
 
-def test_transcripts_are_taken_apart():
+def test_transcripts_are_parsed():
     assert transcript("README.md")[0] == (
         "driftsieve demo --save sensors.csv", "Written: sensors.csv\n"
     )  # fmt: skip

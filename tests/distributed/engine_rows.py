@@ -56,19 +56,19 @@ def chunks(seed: int, n: int) -> tuple[int, ...]:
 def assert_scores(
     table: dict[str, Any],
     data: Rows,
-    score: str,
+    score_func: str,
     *,
     weight: Any = None,
-    t: Any = None,
+    time: Any = None,
     X: Any = None,
     **settings: Any,
 ) -> None:
     """The table holds what one bank that sees all rows gives, up to the rounding of sums."""
     X = data.X if X is None else X
-    snap = ds.Bank(**settings).update(X, data.y, weight, t).freeze()
+    snap = ds.Bank(**settings).update(X, data.y, weight, time).snapshot()
     assert snap.rank_error is not None
     assert_array_equal(snap.rank_error, 0.0)  # else the comparison would not be exact
-    entry = SCORES[score]
+    entry = SCORES[score_func]
     scores = entry.function(snap)
     none = np.full(len(scores), np.nan)
     assert_allclose(table["score"], scores, rtol=1e-9, atol=1e-12)
@@ -79,7 +79,7 @@ def assert_scores(
 
 def assert_within_epsilon(bank: ds.Bank, X: NDArray[np.float64], y: NDArray[Any]) -> None:
     """The promise of the bank: the rank of every edge, class by class, is right within epsilon."""
-    snap = bank.freeze()
+    snap = bank.snapshot()
     assert snap.bin_weights is not None
     assert snap.edges is not None
     below = snap.bin_weights.cumsum(axis=1)

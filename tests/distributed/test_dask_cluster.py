@@ -37,9 +37,9 @@ def test_several_processes_give_what_one_bank_gives(client: Any) -> None:
     data = rows(0)
     X = da.from_array(data.X, chunks=(chunks(0, 400), (5, 3)))
     assert len({*client.run(os.getpid).values(), os.getpid()}) == 4
-    assert_scores(screen(X, data.y, score="fisher", block_size=2), data, "fisher")
+    assert_scores(screen(X, data.y, score_func="fisher", block_size=2), data, "fisher")
     fade = {"half_life": 60.0, "epsilon": 0.001}
-    assert_scores(screen(X, data.y, score="t", **fade), data, "t", **fade)
+    assert_scores(screen(X, data.y, score_func="t", **fade), data, "t", **fade)
 
 
 def kill_first(block: Any, block_info: Any, flag: str) -> Any:
@@ -57,7 +57,7 @@ def test_a_killed_worker_changes_nothing(client: Any, tmp_path: Path) -> None:
     flag = tmp_path / "killed"
     X = da.from_array(data.X, chunks=(40, 8)).map_blocks(kill_first, flag=str(flag), dtype=float)
     before = set(client.run(os.getpid).values())
-    found = screen(X, data.y, score="chi2", half_life=60.0, epsilon=0.001)
+    found = screen(X, data.y, score_func="chi2", half_life=60.0, epsilon=0.001)
     assert flag.exists()
     client.wait_for_workers(3)
     assert set(client.run(os.getpid).values()) != before

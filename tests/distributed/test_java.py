@@ -28,7 +28,7 @@ def test_java_home_comes_before_path(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(("version", "told"), [("1.8.0_402", "8"), ("11.0.2", "11"), ("?", "unk")])
-def test_old_java_will_not_do(
+def test_old_java_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, told: str
 ) -> None:
     java(tmp_path, version)
@@ -43,5 +43,5 @@ def test_no_java_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(RuntimeError, match=r"Spark needs Java 17 or newer.*\(no java is on PATH\)"):
         find_java()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(RuntimeError, match=r"\(JAVA_HOME=.* holds no bin/java\)"):
+    with pytest.raises(RuntimeError, match=r"\(JAVA_HOME=.* has no bin/java\)"):
         find_java()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def frame(spark: Any) -> Any:
 
 def expected(score: str, **settings: Any) -> Any:
     data = rows(0)
-    snap = ds.Bank(**settings).update(data.X, data.y == "ham").freeze()
+    snap = ds.Bank(**settings).update(data.X, data.y == "ham").snapshot()
     return ds.scores.SCORES[score].function(snap)
 
 
@@ -40,7 +41,7 @@ def test_the_best_features_are_kept(frame: Any) -> None:
     from driftsieve.distributed.spark_ml import DriftScreener
 
     screener = DriftScreener(
-        outputCol="few", score="t", selectionThreshold=3, halfLife=60.0, orderCol="n"
+        outputCol="few", scoreFunc="t", selectionThreshold=3, halfLife=60.0, orderCol="n"
     )
     model = screener.fit(frame)
     scores = expected("t", half_life=60.0)
@@ -66,7 +67,7 @@ def test_modes_are_those_of_spark(frame: Any) -> None:
     )
     theirs.setSelectionThreshold(0.01)
     # the F-test, in both
-    ours = DriftScreener(score="fisher", selectionMode="fdr", selectionThreshold=0.01)
+    ours = DriftScreener(scoreFunc="fisher", selectionMode="fdr", selectionThreshold=0.01)
     fitted = ours.fit(frame)
     assert fitted.selectedFeatures == sorted(theirs.fit(frame).selectedFeatures)
     assert 0 < len(fitted.selectedFeatures) < 8
@@ -80,7 +81,7 @@ def test_a_pipeline_is_saved_and_loaded(frame: Any, tmp_path: Path) -> None:
 
     from driftsieve.distributed.spark_ml import DriftScreener, DriftScreenerModel
 
-    screener = DriftScreener(outputCol="few", score="gini", selectionThreshold=2, epsilon=0.001)
+    screener = DriftScreener(outputCol="few", scoreFunc="gini", selectionThreshold=2, epsilon=0.001)
     pipeline = Pipeline(stages=[screener, LogisticRegression(featuresCol="few", maxIter=2)])
     pipeline.write().overwrite().save(str(tmp_path / "pipeline"))
     again = Pipeline.load(str(tmp_path / "pipeline"))
@@ -103,17 +104,28 @@ def test_a_pipeline_is_saved_and_loaded(frame: Any, tmp_path: Path) -> None:
     assert probabilities[0] == probabilities[1]
 
 
-def test_bad_settings_are_told(frame: Any) -> None:
+def test_bad_settings_are_an_error(frame: Any) -> None:
     from driftsieve.distributed.spark_ml import DriftScreener
 
     with pytest.raises(ValueError, match=r"selectionMode must be one of numTopFeatures, .* 'best'"):
         DriftScreener(selectionMode="best").fit(frame)
     with pytest.raises(
-        ValueError, match="selectionMode='fpr' needs p-values, and the score 'gini'"
+        ValueError, match="scoreFunc must have p-values for selectionMode='fpr', got 'gini'"
     ):
-        DriftScreener(selectionMode="fpr", score="gini").fit(frame)
-    with pytest.raises(ValueError, match="score must be one of"):
-        DriftScreener(score="mi").fit(frame)
-    model = DriftScreener(score="t", selectionThreshold=0).fit(frame)
+        DriftScreener(selectionMode="fpr", scoreFunc="gini").fit(frame)
+    with pytest.raises(ValueError, match="score_func must be one of"):
+        DriftScreener(scoreFunc="mi").fit(frame)
+    model = DriftScreener(scoreFunc="t", selectionThreshold=0).fit(frame)
     with pytest.raises(ValueError, match="No features were selected"):
         model.transform(frame)
+
+
+@pytest.mark.usefixtures("frame")
+def test_half_lives_may_be_durations() -> None:
+    from driftsieve.distributed.spark_ml import DriftScreener
+
+    for duration in ("2d", timedelta(days=2)):
+        screener = DriftScreener(halfLife=duration)
+        assert screener.getOrDefault(screener.halfLife) == "172800.0s"
+    screener = DriftScreener(halfLife=60)
+    assert screener.getOrDefault(screener.halfLife) == 60.0

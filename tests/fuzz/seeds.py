@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 import driftsieve as ds
-from driftsieve.checkpoint import Checkpoint, Place
+from driftsieve.cli.checkpoint import Checkpoint, Place
 from driftsieve.history import ScoreHistory
 
 
@@ -33,11 +33,11 @@ def banks() -> Iterator[tuple[str, ds.Bank]]:
     yield "dense_faded", ds.Bank(0.4, half_life=50.0).update(long_X, long_y)
     many = np.arange(1608) % 40  # most classes have no weight in most mini-bins
     yield "dense_classes", ds.Bank(0.2).update(long_X + 9.0 * many[:, None], many)
-    yield "dense_time", ds.Bank(0.1, clock="time", half_life=3.0).update(X, y, t=t)
-    yield "dense_batch", ds.Bank(0.1, clock="batch", alpha=0.9, moments=False).update(X, y)
+    yield "dense_time", ds.Bank(0.1, clock="time", half_life=3.0).update(X, y, time=t)
+    yield "dense_batch", ds.Bank(0.1, clock="batch", decay=0.9, moments=False).update(X, y)
     yield "sparse", ds.Bank(0.1).update(few, y)
     yield "sparse_text", ds.Bank(0.1).update(few, np.array(["ham", "spam"] * 12))
-    late = ds.Bank(0.1, clock="time", half_life=1.0).update(few, y, sample_weight=weight, t=t)
+    late = ds.Bank(0.1, clock="time", half_life=1.0).update(few, y, sample_weight=weight, time=t)
     yield "sparse_time", late
     merged = ds.Bank(0.4, half_life=9.0).update(few, y)
     yield "sparse_merged", merged.merge(ds.Bank(0.4, half_life=9.0).update(few, y), start=24)

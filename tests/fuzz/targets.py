@@ -13,66 +13,45 @@ import math
 import re
 import struct
 import tempfile
+import warnings
 import zlib
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import driftsieve as ds
-from driftsieve import codec
-from driftsieve.checkpoint import Checkpoint
+from driftsieve._storage.envelope import MAGIC, VERSION
+from driftsieve.cli.checkpoint import Checkpoint
+from driftsieve.exceptions import SourceError, SourceWarning
 from driftsieve.history import ScoreHistory
-from driftsieve.sources import SourceError
-
-HISTORY = b"dshistor"
-HISTORY_VERSION = struct.pack("<I", 1)
 
 
 def seal(data: bytes) -> bytes:
-    """``data`` as an envelope of ``driftsieve.codec`` with the right magic, version and CRC,
-    and the same for the bank and the history in it.
+    """``data`` as an envelope with the right magic, version and CRC, and the same for the bank and
+    the history in it.
     """
     body = data[16:]
-    at = body.find(codec.MAGIC)
-    if at >= 0:
-        end = body.find(HISTORY, at)
-        end = end if end >= 0 else len(body)
-        history = seal_history(body[end:]) if end < len(body) else b""
-        body = body[:at] + seal(body[at:end]) + history
-    return codec.MAGIC + struct.pack("<II", codec.VERSION, zlib.crc32(body)) + body
-
-
-def seal_history(data: bytes) -> bytes:
-    """The same for the bytes of a history, whose CRC comes last."""
-    content = HISTORY + HISTORY_VERSION + data[12:-4]
-    return content + struct.pack("<I", zlib.crc32(content))
+    parts = [at.start() for at in re.finditer(re.escape(MAGIC), body)][:2]
+    for begin, end in reversed([*pairwise([*parts, len(body)])]):
+        body = body[:begin] + seal(body[begin:end]) + body[end:]
+    return MAGIC + struct.pack("<II", VERSION, zlib.crc32(body)) + body
 
 
 def laid_open(data: bytes) -> bytes:
     """A stored state as its header, which has no line ends, a line end, and the rest."""
-    if data.startswith(HISTORY):
-        size = int.from_bytes(data[12:16], "little")
-        return data[16 : 16 + size] + b"\n" + data[16 + size : -4]
     size = int.from_bytes(data[16:24], "little")
     return data[24 : 24 + size] + b"\n" + data[24 + size :]
 
 
 def envelope(data: bytes) -> bytes:
     """An envelope without fault around what ``data`` has, laid open or not."""
-    if data.startswith(codec.MAGIC):
+    if data.startswith(MAGIC):
         return seal(data)
     header, _, rest = data.partition(b"\n")
-    end = rest.find(HISTORY)
+    end = rest.find(MAGIC, 1)
     bank_bytes = b'"bank_bytes":%d' % (end if end >= 0 else len(rest))
     header = re.sub(rb'"bank_bytes":\d+', bank_bytes, header)
     return seal(bytes(16) + struct.pack("<Q", len(header)) + header + rest)
-
-
-def history_envelope(data: bytes) -> bytes:
-    """The same for a history."""
-    if data.startswith(HISTORY):
-        return seal_history(data)
-    header, _, rest = data.partition(b"\n")
-    return seal_history(bytes(12) + struct.pack("<I", len(header)) + header + rest + bytes(4))
 
 
 def is_refused(read: Callable[[], None], error: type[ValueError] = ValueError) -> bool:
@@ -89,7 +68,7 @@ def is_refused(read: Callable[[], None], error: type[ValueError] = ValueError) -
 def _state(from_bytes: Callable[[bytes], object], use: Callable[..., None]):
     def read(data: bytes) -> None:
         found = []
-        sealed = history_envelope(data) if use is _use_history else envelope(data)
+        sealed = envelope(data)
         if not is_refused(lambda: found.append(from_bytes(sealed))):
             use(found[0])
 
@@ -99,7 +78,7 @@ def _state(from_bytes: Callable[[bytes], object], use: Callable[..., None]):
 def _use_bank(bank: ds.Bank) -> None:
     again = ds.Bank.from_bytes(bank.to_bytes(), n_threads=1)
     if bank.n_features * max(1, len(bank.classes)) < 1 << 14:
-        again.freeze()
+        again.snapshot()
 
 
 def _use_screener(screener: ds.FeatureScreener) -> None:
@@ -137,12 +116,14 @@ def _file(suffix: str | None) -> Callable[[bytes], None]:
             "missing": ("error", "ignore")[n // 2 % 2],
         }
         if suffix == ".csv" and n % 3:
-            place = {"target": -1, "header": False, "weight": 0}
+            place = {"target": -1, "header": False, "sample_weight": 0}
             settings |= {"delimiter": (";", "\t")[n // 4 % 2], **(place if n % 3 == 1 else {})}
 
         def rows() -> None:
-            batches = ds.as_batches(path, **settings)
-            delivered = sum(batch.n_rows for batch in batches)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SourceWarning)  # columns that are read as text
+                batches = ds.as_batches(path, **settings)
+                delivered = sum(batch.n_rows for batch in batches)
             assert batches.rows_read == delivered + batches.rows_skipped
 
         is_refused(rows, SourceError)

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import driftsieve as ds
-from driftsieve import codec
-from driftsieve.checkpoint import Checkpoint
+from driftsieve._storage import envelope
+from driftsieve._storage.envelope import pack_arrays, unpack_arrays
+from driftsieve.cli.checkpoint import Checkpoint
 from driftsieve.history import ScoreHistory
-from driftsieve.pack import pack, unpack
 
 from .seeds import STATES, inputs
 from .targets import TARGETS
@@ -41,17 +41,17 @@ def test_sound_input_passes(kind):
 
 def test_a_sum_of_squares_that_no_rows_have_does_no_harm():
     bank = ds.Bank().update(sparse.csr_array(np.eye(24)), [0] * 12 + [1] * 12)
-    header, payload = codec.unpack(bank.to_bytes(), "bank")
+    header, payload = envelope.unpack(bank.to_bytes(), "bank")
     twelve = struct.pack("<ddQ", 12.0, 12.0, 12)
     assert twelve in payload.tobytes()
     light = payload.tobytes().replace(twelve, struct.pack("<ddQ", 12.0, 6.7e-308, 12))
-    TARGETS["bank"](codec.pack(header, light))
+    TARGETS["bank"](envelope.pack(header, light))
 
 
 @pytest.mark.parametrize("kind", TARGETS)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_mutated_input_is_refused_in_words_or_works(kind, data):
+def test_mutated_input_is_refused_with_a_message_or_works(kind, data):
     seed = bytearray(data.draw(st.sampled_from(SEEDS[kind])))
     for at, byte in data.draw(edits):
         seed[at % len(seed)] = byte
@@ -61,7 +61,7 @@ def test_mutated_input_is_refused_in_words_or_works(kind, data):
 
 
 @pytest.mark.parametrize("kind", READERS)
-def test_corruption_is_told_from_hostility(kind):
+def test_corruption_and_invalid_content_have_different_errors(kind):
     sound = SEEDS[kind][-1]
     for at in range(0, len(sound), 7):
         flipped = bytearray(sound)
@@ -81,7 +81,7 @@ def test_corruption_is_told_from_hostility(kind):
 def test_a_newer_version_is_refused_by_number(kind):
     sound = bytearray(SEEDS[kind][-1])
     sound[8:12] = struct.pack("<I", 7)
-    with pytest.raises(ValueError, match="version 7"):
+    with pytest.raises(ValueError, match="version of these bytes must be 1, got 7"):
         READERS[kind](bytes(sound))
 
 
@@ -96,14 +96,14 @@ def test_nothing_is_unpickled(kind, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_no_module_can_run_what_it_reads():
+def test_no_module_can_execute_its_input():
     runs = re.compile(r"\b(pickle|marshal|shelve|dill|joblib)\b.*\bload|\b(eval|exec)\(")
     for path in Path(ds.__file__).parent.rglob("*.py"):
         assert not runs.search(path.read_text()), path
 
 
 def test_other_things_than_bytes_are_refused():
-    with pytest.raises(TypeError, match="bytes, got int"):
+    with pytest.raises(TypeError, match="bytes of a Driftsieve bank, got int"):
         ds.Bank.from_bytes(10**12)
 
 
@@ -120,7 +120,7 @@ def peak(read, data):
 @pytest.mark.parametrize("text", [b"[" * 900, b"{},", b'"\xd1\x8f",', b"0,"])
 def test_a_header_takes_at_most_64_times_its_size(text):
     header = b'{"kind":"bank","labels":[' + text * 20_000 + b"0]}"
-    data = codec.pack({"kind": "bank"}, b"")
+    data = envelope.pack({"kind": "bank"}, b"")
     body = struct.pack("<Q", len(header)) + header
     from .targets import seal
 
@@ -132,9 +132,9 @@ def test_a_header_takes_at_most_64_times_its_size(text):
     ("name", "value"),
     [("max_features", 10**9), ("max_events", 10**30), ("max_records", 10**30), ("k", 10**12)],
 )
-def test_a_history_makes_no_room_for_what_is_not_there(name, value):
+def test_history_header_cannot_make_it_allocate_much_memory(name, value):
     sound = dict(STATES["history"]())["some"].to_bytes()
-    meta, arrays = unpack(sound, b"dshistor", 1, "")
+    meta, arrays = unpack_arrays(sound, "history")
     meta["parameters"][name] = value
-    data = pack(b"dshistor", 1, meta, arrays)
+    data = pack_arrays("history", meta, arrays)
     assert peak(ScoreHistory.from_bytes, data) < 64 * len(data) + 65536

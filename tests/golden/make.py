@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 
 import driftsieve as ds
+from driftsieve._storage.envelope import VERSION
+from driftsieve._storage.fingerprint import Seen
 from driftsieve.batch import Batch
-from driftsieve.checkpoint import Checkpoint, Place
-from driftsieve.codec import VERSION
-from driftsieve.fingerprint import Seen
+from driftsieve.cli.checkpoint import Checkpoint, Place
 from driftsieve.history import ScoreHistory
 
 FOLDER = Path(__file__).parent
@@ -52,13 +52,13 @@ def faded_sparse() -> ds.Bank:
 
     def batch(k: slice) -> Batch:
         given = sparse.csr_array(X[k])
-        return Batch.of(given, y[k], sample_weight=weight[k], t=t[k], feature_names=names)
+        return Batch.of(given, y[k], sample_weight=weight[k], time=t[k], feature_names=names)
 
     first, second = (ds.Bank(0.05, half_life=400.0, clock="time") for _ in range(2))
-    first.update_batch(batch(slice(0, 2000)))
-    second.update_batch(batch(slice(2000, 2900)))
+    first.update(batch(slice(0, 2000)))
+    second.update(batch(slice(2000, 2900)))
     first.merge(second)  # hands what is logged to the features
-    return first.update_batch(batch(slice(2900, 3000)))
+    return first.update(batch(slice(2900, 3000)))
 
 
 def sparse_moments() -> ds.Bank:
@@ -100,11 +100,21 @@ def checkpoint() -> Checkpoint:
     bank, history = ds.Bank(0.05), ScoreHistory("t", k=1, every=1000)
     for begin in (0, 1000, 2000):
         bank.update(X[begin : begin + 1000], y[begin : begin + 1000])
-        history.record(begin + 1000, bank.freeze())
+        history.record(begin + 1000, bank.snapshot())
     files = [Seen("a.csv", 123, 123, "ab" * 32), Seen("caf\\udce9.csv", 99, 45, "cd" * 32)]
     settings = {"target": "y", "half_life": None}
     place = Place(3002, 2, ("caf\udce9.csv, line 3: no",), files, settings)
     return Checkpoint(bank, place, history)
+
+
+def history() -> ScoreHistory:
+    """Three records of a faded bank."""
+    X, y, _, _ = rows()
+    bank, made = ds.Bank(0.05, half_life=500.0), ScoreHistory("gini", k=2, every=1000)
+    for begin in (0, 1000, 2000):
+        bank.update(X[begin : begin + 1000], y[begin : begin + 1000])
+        made.record(begin + 1000, bank.snapshot())
+    return made
 
 
 MAKERS = {
@@ -114,6 +124,7 @@ MAKERS = {
     "bank_classes": many_classes,
     "screener": screener,
     "checkpoint": checkpoint,
+    "history": history,
 }
 
 

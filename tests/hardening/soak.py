@@ -96,8 +96,10 @@ def soak(n_rows: int, half_life: int = 50_000, chunk: int = 250_000, stay: int =
     y = np.concatenate([part[2] for part in parts])
     weight = np.exp2(-np.arange(len(y) - 1, -1, -1) / half_life)
     differences = [
-        compare(dense.freeze(), np.vstack([part[0] for part in parts]), y, weight, dense.epsilon),
-        compare(thin.freeze(), sparse.vstack([part[1] for part in parts]).tocsr(), y, weight, 0.01),
+        compare(dense.snapshot(), np.vstack([part[0] for part in parts]), y, weight, dense.epsilon),
+        compare(
+            thin.snapshot(), sparse.vstack([part[1] for part in parts]).tocsr(), y, weight, 0.01
+        ),
     ]
     n_compared = sum(compared for compared, *_ in differences)
     largest = map(max, zip(*(rest for _, *rest in differences), strict=True))
@@ -133,7 +135,7 @@ def compare(
     quantiles = np.max(differences[2:], axis=0)
     return (
         int(alive.sum()),
-        float(ds.scores.fisher_score(snap)[~alive].max(initial=0.0)),
+        float(ds.scores.fisher(snap)[~alive].max(initial=0.0)),
         float(np.max(differences[:2], axis=0)[alive].max()),
         float(quantiles[few & alive].max(initial=0.0)),
         float(quantiles[~few & alive].max(initial=0.0)),

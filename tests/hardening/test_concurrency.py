@@ -24,7 +24,7 @@ def batch(seed, n=400, width=60):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_two_threads_on_one_bank_are_told_so_and_no_row_is_lost_or_counted_twice(form):
+def test_two_threads_on_one_bank_get_an_error_and_lose_no_row(form):
     bank = ds.Bank(half_life=1000, n_threads=1)
     inputs = [[(form(X), y) for X, y in map(batch, range(k, 60, 4))] for k in range(4)]
     refused = [0] * 4
@@ -32,7 +32,7 @@ def test_two_threads_on_one_bank_are_told_so_and_no_row_is_lost_or_counted_twice
     def work(k):
         for X, y in inputs[k]:
             refused[k] += is_refused(lambda X=X, y=y: bank.update(X, y))
-            for read in (bank.freeze, bank.to_bytes, lambda: bank.nbytes):
+            for read in (bank.snapshot, bank.to_bytes, lambda: bank.nbytes):
                 is_refused(read)
 
     with switching_often(), ThreadPoolExecutor(4) as pool:
@@ -40,7 +40,7 @@ def test_two_threads_on_one_bank_are_told_so_and_no_row_is_lost_or_counted_twice
     assert 0 < sum(refused) < 60
     assert bank.n_rows == 400 * (60 - sum(refused))
     again = ds.Bank.from_bytes(bank.to_bytes())  # which checks everything
-    assert again.freeze().bin_weights.sum() > 0
+    assert again.snapshot().bin_weights.sum() > 0
 
 
 def test_rows_that_come_one_by_one_from_several_threads_count_once_or_not_at_all():
@@ -53,7 +53,7 @@ def test_rows_that_come_one_by_one_from_several_threads_count_once_or_not_at_all
             taken[k] += not is_refused(lambda i=i: bank.update(X[i : i + 1], y[i : i + 1]))
             if i % 16 == k:
                 with contextlib.suppress(RuntimeError):
-                    snap = bank.freeze()
+                    snap = bank.snapshot()
                     assert_allclose(snap.bin_weights.sum(axis=(1, 2)), snap.class_weight.sum())
 
     with switching_often(), ThreadPoolExecutor(4) as pool:
@@ -63,18 +63,18 @@ def test_rows_that_come_one_by_one_from_several_threads_count_once_or_not_at_all
 
 def test_rows_that_come_one_by_one_are_turned_away_while_another_thread_holds_the_bank():
     bank = ds.Bank().update(np.ones((2, 3)), np.array([0, 1]))
-    with bank._core, pytest.raises(RuntimeError, match="give each thread its own bank"):
+    with bank._core, pytest.raises(RuntimeError, match="Give each thread its own bank"):
         bank.update(np.ones((1, 3)), np.array([0]))
     assert bank.update(np.ones((1, 3)), np.array([0])).n_rows == 3
 
 
-def test_a_thread_is_turned_away_while_another_one_merges():
+def test_second_thread_gets_an_error_during_a_merge():
     """At the border of Python and the core too, where labels and states must fit together."""
     bank = ds.Bank()
-    with bank._core, pytest.raises(RuntimeError, match="give each thread its own bank"):
+    with bank._core, pytest.raises(RuntimeError, match="Give each thread its own bank"):
         bank.update([[1.0]], [0])
     other = ds.Bank().update([[1.0]], ["a"])
-    with other._core, pytest.raises(RuntimeError, match="in use"):
+    with other._core, pytest.raises(RuntimeError, match="used by one thread at a time"):
         bank.merge(other)
     assert bank.n_rows == 0
     assert bank.merge(other).merge(bank).n_rows == 2  # with itself is fine
@@ -101,7 +101,7 @@ def _child(stored, queue):
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_fork_works_after_threads_were_used():
     bank = ds.Bank(n_threads=2).update(*batch(0))
-    bank.freeze()
+    bank.snapshot()
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     children = [context.Process(target=_child, args=(bank.to_bytes(), queue)) for _ in range(3)]
@@ -122,7 +122,7 @@ def test_a_bank_is_made_in_one_thread_and_used_in_another():
     assert bank.n_rows == 400
 
 
-def test_who_asks_for_the_rows_meanwhile_is_told_that_the_bank_is_in_use():
+def test_reading_rows_during_an_update_is_an_error():
     X, y = np.random.default_rng(0).normal(size=(20_000, 30)), np.arange(20_000) % 2
     bank = ds.Bank(n_threads=1).update(X, y)
     with ThreadPoolExecutor(1) as pool:
@@ -135,7 +135,7 @@ def test_who_asks_for_the_rows_meanwhile_is_told_that_the_bank_is_in_use():
     assert bank.n_rows == 11 * len(X)
 
 
-def test_a_bank_in_use_is_whole_and_says_that_it_is_in_use():
+def test_second_thread_on_a_bank_gets_an_error_and_the_bank_stays_valid():
     X, y = np.random.default_rng(0).normal(size=(20_000, 30)), np.arange(20_000) % 2
     bank = ds.Bank(n_threads=1).update(X, y)
     seen, done = set(), threading.Event()

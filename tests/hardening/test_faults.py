@@ -1,6 +1,7 @@
 """What goes wrong around a run: full disks, read-only folders, files that change, broken pipes.
 
-SIGTERM and SIGKILL are in tests/cli/test_signals.py, tests/cli/test_kill.py and test_atomic.py.
+SIGTERM and SIGKILL are tested in tests/cli/test_signals.py, tests/cli/test_kill.py and
+tests/_storage/test_atomic.py.
 """
 
 import os
@@ -17,8 +18,8 @@ import pytest
 
 import driftsieve as ds
 from driftsieve import cli
-from driftsieve.checkpoint import Checkpoint
-from driftsieve.sources import SourceError
+from driftsieve.cli.checkpoint import Checkpoint
+from driftsieve.exceptions import SourceError
 
 DRIFTSIEVE = str(Path(sys.executable).with_name("driftsieve"))
 OPTIONS = ["--target", "y", "--half-life", "300", "--batch-size", "100", "--threads", "1"]
@@ -129,15 +130,15 @@ def read_only(small_disk):
 @pytest.mark.parametrize(
     ("option", "name"), [("--state", "s.dsv"), ("--out", "r.csv"), ("--report", "r.html")]
 )
-def test_a_folder_that_cannot_be_written_is_told_before_any_row_is_read(
+def test_unwritable_folder_is_an_error_before_any_row_is_read(
     option, name, read_only, monkeypatch, capfd
 ):
-    monkeypatch.setattr(ds.Bank, "update_batch", lambda *_: pytest.fail("a row was read"))
+    monkeypatch.setattr(ds.Bank, "update", lambda *_: pytest.fail("a row was read"))
     assert run(read_only / "a.csv", option, read_only / name) == 2
     out, err = capfd.readouterr()
     assert out == ""
     assert err.count("\n") == 1
-    assert "cannot be written to" in err
+    assert "is not writable" in err
 
 
 # --- files that change while they are read --------------------------------------------------------
@@ -145,7 +146,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_any_row_is_read(
 
 def meddle(monkeypatch, function, after=2):
     """Call the function once the bank has taken some batches."""
-    update, left = ds.Bank.update_batch, [after]
+    update, left = ds.Bank.update, [after]
 
     def meddling(self, batch):
         left[0] -= 1
@@ -153,10 +154,10 @@ def meddle(monkeypatch, function, after=2):
             function()
         return update(self, batch)
 
-    monkeypatch.setattr(ds.Bank, "update_batch", meddling)
+    monkeypatch.setattr(ds.Bank, "update", meddling)
 
 
-def test_a_file_that_vanishes_while_it_is_read_is_read_to_its_end(folder):
+def test_file_deleted_while_open_is_read_to_its_end(folder):
     """An open file stays until it is closed."""
     source = write(folder / "a.csv", csv_lines(1000))
     batches = ds.as_batches(source, target="y", batch_size=100)
@@ -165,9 +166,7 @@ def test_a_file_that_vanishes_while_it_is_read_is_read_to_its_end(folder):
     assert 100 + sum(batch.n_rows for batch in batches) == batches.rows_read == 1000
 
 
-def test_a_file_that_vanishes_before_its_turn_is_named_and_the_rows_before_are_kept(
-    folder, monkeypatch, capfd
-):
+def test_deleted_file_is_named_and_earlier_rows_are_kept(folder, monkeypatch, capfd):
     names = [write(folder / f"{k}.csv", csv_lines(500, k)) for k in range(3)]
     meddle(monkeypatch, lambda: names[2].rename("away.csv"))
     assert run(*names, "--state", "s.dsv") != 0
@@ -185,7 +184,7 @@ def test_a_file_that_vanishes_before_its_turn_is_named_and_the_rows_before_are_k
 
 
 def test_rows_that_are_added_while_a_file_is_read_are_read_too_and_counted(folder, monkeypatch):
-    source = write(folder / "a.csv", csv_lines(1000))
+    source = write(folder / "a.csv", csv_lines(6000))  # more than is read before the first batch
     more = csv_lines(300, seed=1)
 
     def grow():
@@ -196,24 +195,24 @@ def test_rows_that_are_added_while_a_file_is_read_are_read_too_and_counted(folde
     batches = ds.as_batches(source, target="y", batch_size=100)
     bank = ds.Bank()
     for batch in batches:
-        bank.update_batch(batch)
-    assert bank.n_rows == batches.rows_read == 1300
+        bank.update(batch)
+    assert bank.n_rows == batches.rows_read == 6300
 
 
-def test_a_file_that_has_grown_is_not_resumed_without_a_word(folder, capfd):
+def test_resume_with_a_grown_file_is_refused(folder, capfd):
     source = write(folder / "a.csv", csv_lines(1000))
     assert run(source, "--state", "s.dsv") == 0
     write(source, csv_lines(1000) + csv_lines(200, seed=1))
     assert run(source, "--state", "s.dsv", "--resume") == 2
-    assert "the input has changed" in capfd.readouterr().err
+    assert "The input must be that of the run to resume" in capfd.readouterr().err
     assert run(source, "--state", "s.dsv", "--resume", "--accept-changed-input") == 0
     assert Checkpoint.load("s.dsv").bank.n_rows == 1200
 
 
-def test_a_row_that_is_cut_short_is_told(folder):
+def test_truncated_row_is_reported(folder):
     """Whoever writes the file has come half-way through a row."""
     source = write(folder / "a.csv", [*csv_lines(100), "1.5,0.2"])
-    with pytest.raises(SourceError, match=r"a\.csv, line 102: 2 columns where there should be 5"):
+    with pytest.raises(SourceError, match=r"a\.csv, line 102: A row must have 5 columns, got 2."):
         list(ds.as_batches(source, target="y"))
     batches = ds.as_batches(source, target="y", on_error="skip")
     assert sum(batch.n_rows for batch in batches) == 100
@@ -238,7 +237,7 @@ def test_a_run_that_met_a_limit_goes_on_with_a_larger_one(folder, capfd):
 # --- pipes and clocks -----------------------------------------------------------------------------
 
 
-def test_a_reader_that_goes_away_ends_the_command_quietly(folder):
+def test_closed_output_pipe_ends_the_command_quietly(folder):
     source = write(folder / "a.csv", csv_lines(500))
     command = f"{DRIFTSIEVE} screen {source} {' '.join(OPTIONS)} --state s.dsv --json"
     shell = ["bash", "-c", f"set -o pipefail; {command} | true; exit ${{PIPESTATUS[0]}}"]

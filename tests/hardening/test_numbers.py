@@ -19,7 +19,7 @@ LARGEST = np.finfo(np.float64).max
 
 def scores(X, y, weight=None, **options):
     """All scores, none of them NaN; nor is a p-value."""
-    snap = ds.Bank(0.001, **options).update(X, y, sample_weight=weight).freeze()
+    snap = ds.Bank(0.001, **options).update(X, y, sample_weight=weight).snapshot()
     for score in SCORES.values():
         p = np.zeros(1) if score.pvalues is None else score.pvalues(snap)
         assert ((p >= 0) & (p <= 1)).all()
@@ -32,7 +32,7 @@ def scores(X, y, weight=None, **options):
 @pytest.mark.parametrize(
     "exponent", [-320, -310, -200, -162, -150, -100, 0, 100, 150, 154, 200, 300]
 )
-def test_scores_of_bins_do_not_feel_the_scale_and_those_of_moments_say_so(form, exponent):
+def test_bin_scores_do_not_depend_on_the_scale(form, exponent):
     found, plain = scores(form(X * 10.0**exponent), Y), scores(X, Y)
     if exponent > -310:  # denormals have few digits, so values fall together
         for name in ("mutual_info", "chi2", "gini"):
@@ -48,14 +48,14 @@ def test_scores_of_bins_do_not_feel_the_scale_and_those_of_moments_say_so(form, 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("exponent", [-110, -60, 60, 150])
-def test_scores_of_faded_rows_do_not_feel_the_scale(form, exponent):
+def test_scores_of_faded_rows_do_not_depend_on_the_scale(form, exponent):
     plain = scores(X, Y, half_life=1000)
     for name, found in scores(form(X * 10.0**exponent), Y, half_life=1000).items():
         assert found == pytest.approx(plain[name], rel=1e-9)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_largest_numbers_there_are(form):
+def test_largest_doubles_are_scored(form):
     two = np.where(Y == 1, LARGEST, -LARGEST)[:, None]
     found = scores(form(two), Y)
     assert found["t"] == found["fisher"] == [np.inf]
@@ -69,7 +69,7 @@ def test_the_largest_numbers_there_are(form):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("exponent", [0, 150, 155, 200, 307])
-def test_a_class_without_weight_moves_no_score_however_large_values_are(form, exponent):
+def test_class_without_weight_does_not_change_scores_of_large_values(form, exponent):
     two, three = np.array([[1.0], [2.0]]), np.array([[1.0], [2.0], [-9.0]])
     found = scores(form(three * 10.0**exponent), [0, 1, 2], weight=[1, 1, 0])
     assert found == scores(form(two), [0, 1])
@@ -85,7 +85,7 @@ def test_constant_classes_of_any_size_are_told_apart(form, scale):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_there_is_one_zero(form):
+def test_negative_zero_equals_zero(form):
     signs = np.where(RNG.random((N, 1)) < 0.5, -0.0, 0.0)
     found = scores(form(np.where(Y[:, None] == 1, signs, np.abs(signs))), Y)
     assert found["t"] == found["fisher"] == found["mutual_info"] == found["chi2"] == [0.0]
@@ -94,7 +94,7 @@ def test_there_is_one_zero(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_constant_column_tells_nothing(form):
+def test_constant_column_scores_0(form):
     for value in (0.0, 7.0, 0.1, 1e300, 5e-324):
         found = scores(form(np.full((N, 1), value)), Y)
         assert found["t"] == found["fisher"] == found["mutual_info"] == found["chi2"] == [0.0]
@@ -114,7 +114,7 @@ def test_one_class_with_one_row(form):
 def test_a_million_equal_values(form):
     y = np.arange(1_000_000) % 2
     bank = ds.Bank().update(form(np.full((len(y), 1), 0.1)), y)
-    snap = bank.freeze()
+    snap = bank.snapshot()
     assert snap.mean.tolist() == [[0.1], [0.1]]
     assert snap.var.tolist() == [[0.0], [0.0]]
     assert snap.rank_error.tolist() == [0.0]
@@ -141,7 +141,7 @@ def test_a_common_factor_of_all_weights_moves_no_score(scale, options):
 
 
 @pytest.mark.parametrize(("scale", "options"), [(1e-305, {}), (1e-250, {"half_life": 1000.0})])
-def test_rows_that_weigh_next_to_nothing_are_as_good_as_none(scale, options):
+def test_rows_of_negligible_weight_have_no_effect(scale, options):
     with pytest.raises(ValueError, match="no class"):
         scores(X, Y, np.full(N, scale), **options)
 
@@ -156,7 +156,7 @@ def test_weights_whose_squares_would_overflow_are_refused():
 def test_a_few_values_among_very_many_zeros_keep_their_digits():
     n = 1_000_000
     column = sparse.csr_array(([1.0, 1.0, 1.0], ([0, 1, 3], [0, 0, 0])), shape=(n, 1))
-    snap = ds.Bank(quantiles=False).update(column, np.arange(n) % 2).freeze()
+    snap = ds.Bank(quantiles=False).update(column, np.arange(n) % 2).snapshot()
     assert snap.mean.ravel().tolist() == pytest.approx([2e-6, 4e-6], rel=1e-15)
 
 
@@ -174,7 +174,7 @@ def test_a_row_of_weight_0_adds_nothing_however_large_it_is(form, options, value
     sentinel, weight = X.copy(), np.ones(N)
     sentinel[::7], weight[::7] = value, 0.0
     for at in (X, sentinel):
-        snap = ds.Bank(0.001, **options).update(form(at), Y, sample_weight=weight).freeze()
+        snap = ds.Bank(0.001, **options).update(form(at), Y, sample_weight=weight).snapshot()
         for c in (0, 1):
             kept = X[(c == Y) & (weight > 0), 0]
             assert snap.mean[c, 0] == pytest.approx(kept.mean(), rel=1e-12)

@@ -14,8 +14,8 @@ N = 50
 def test_weights_and_times_of_any_stride(step):
     X, y = RNG.normal(size=(N, 3)), np.arange(N) % 2
     w, t = RNG.random(N * abs(step))[::step], np.arange(N * abs(step), dtype=float)[::step]
-    bank = ds.Bank(clock="time", half_life=9).update(X, y, sample_weight=w, t=t)
-    again = ds.Bank(clock="time", half_life=9).update(X, y, sample_weight=w.copy(), t=t.copy())
+    bank = ds.Bank(clock="time", half_life=9).update(X, y, sample_weight=w, time=t)
+    again = ds.Bank(clock="time", half_life=9).update(X, y, sample_weight=w.copy(), time=t.copy())
     assert bank.to_bytes() == again.to_bytes()
 
 

@@ -29,7 +29,7 @@ def test_rows_with_weights_and_then_rows_without_are_as_if_all_had_weights():
     X = np.r_[rng.uniform(size=(n, 1)), far + rng.uniform(10, 11, size=(n, 1))]
     y, weight = rng.integers(0, 4, 2 * n), np.full(n, 0.9)
     bank = ds.Bank().update(X[:n], y[:n], sample_weight=weight).update(X[n:], y[n:])
-    snap = bank.freeze(1000)
+    snap = bank.snapshot(1000)
     assert_allclose(snap.bin_weights[0].sum(axis=0), snap.class_weight, rtol=1e-12)
     below = snap.bin_weights[0][: np.searchsorted(snap.edges[0], 5.0)].sum()
     assert abs(below - weight.sum()) <= snap.rank_error[0]
@@ -43,7 +43,7 @@ def test_the_budget_is_a_share_of_the_rows_that_are_there(heavier):
     X[missing] = np.nan
     weight[missing] *= heavier
     bank = ds.Bank(missing="ignore").update(X, y, sample_weight=weight)
-    assert bank.freeze().rank_error[0] <= 0.01 * weight[~missing].sum()
+    assert bank.snapshot().rank_error[0] <= 0.01 * weight[~missing].sum()
     assert bank.nbytes < 20_000  # so it was pruned
 
 
@@ -58,8 +58,8 @@ def test_a_merged_feature_that_was_missing_for_many_half_lives_keeps_the_budget(
             X[2 * half_life :] = np.nan
             y, t = rng.integers(0, 2, len(X)), np.arange(len(X))
             bank = ds.Bank(missing="ignore", clock="time", half_life=half_life)
-            banks.append(bank.update(X, y, t=t))
-        snap = banks[0].merge(banks[1]).merge(banks[2]).freeze()
+            banks.append(bank.update(X, y, time=t))
+        snap = banks[0].merge(banks[1]).merge(banks[2]).snapshot()
         # what the bins hold are the rows that are there: the class weights are a difference
         assert snap.rank_error[0] <= 0.01 * snap.bin_weights[0].sum() * (1 + 1e-9)
 
@@ -74,15 +74,15 @@ def test_zeros_without_weight_leave_no_trace_in_a_sparse_bank(options):
         weight, zeros = rng.uniform(0.1, 1, 40), sparse.csr_array((2, 1))
         plain = ds.Bank(**options).update(X, y, sample_weight=weight)
         light = ds.Bank(**options).update(zeros, [0, 1], sample_weight=[0.0, 0.0])
-        faded = ds.Bank(**options, clock="time", half_life=1.0).update(zeros, [0, 1], t=[0, 0])
+        faded = ds.Bank(**options, clock="time", half_life=1.0).update(zeros, [0, 1], time=[0, 0])
         light.update(X, y, sample_weight=weight)
-        faded.update(X, y, sample_weight=weight, t=np.full(40, 200.0))
+        faded.update(X, y, sample_weight=weight, time=np.full(40, 200.0))
         for score in ds.scores.SCORES.values():
             if not getattr(plain, score.needs):
                 continue
-            expected = score.function(plain.freeze())
-            assert_allclose(score.function(light.freeze()), expected, rtol=1e-9)
-            assert_allclose(score.function(faded.freeze()), expected, rtol=1e-9)
+            expected = score.function(plain.snapshot())
+            assert_allclose(score.function(light.snapshot()), expected, rtol=1e-9)
+            assert_allclose(score.function(faded.snapshot()), expected, rtol=1e-9)
 
 
 def test_a_class_of_one_row_cannot_be_tested_whatever_it_weighs():
@@ -91,7 +91,7 @@ def test_a_class_of_one_row_cannot_be_tested_whatever_it_weighs():
         X, y = rng.normal(size=(n, 3)), np.arange(n) == n // 2
         for options in ({"half_life": 50}, {}):
             bank = ds.Bank(**options).update(X, y, sample_weight=np.full(n, n / 7))
-            assert ds.scores.t_pvalues(bank.freeze()).tolist() == [1.0] * 3
+            assert ds.scores.t_pvalues(bank.snapshot()).tolist() == [1.0] * 3
 
 
 def test_as_many_rows_as_classes_cannot_be_tested_whatever_they_weigh():
@@ -99,7 +99,7 @@ def test_as_many_rows_as_classes_cannot_be_tested_whatever_they_weigh():
     for n in range(2, 40):
         X, y = rng.normal(size=(n, 3)), np.arange(n)
         for weight in (1.0, 0.7, 4.81):
-            snap = ds.Bank().update(X, y, sample_weight=np.full(n, weight)).freeze()
+            snap = ds.Bank().update(X, y, sample_weight=np.full(n, weight)).snapshot()
             assert ds.scores.fisher_pvalues(snap).tolist() == [1.0] * 3
 
 
@@ -107,5 +107,5 @@ def test_as_many_rows_as_classes_cannot_be_tested_whatever_they_weigh():
 def test_rounding_moves_no_edge_of_many_values(form):
     n, rng = 200_000, np.random.default_rng(0)
     X, y = rng.permutation(n)[:, None] + 1.0, rng.integers(0, 2, n)
-    snap = ds.Bank(1e-7).update(form(X), y, sample_weight=np.full(n, 0.1)).freeze()
+    snap = ds.Bank(1e-7).update(form(X), y, sample_weight=np.full(n, 0.1)).snapshot()
     assert snap.edges.tolist() == [[40_000, 80_000, 120_000, 160_000]]

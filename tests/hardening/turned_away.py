@@ -10,7 +10,7 @@ def is_refused(call):
     try:
         call()
     except RuntimeError as error:
-        return "by another thread" in str(error) or pytest.fail(str(error))
+        return "by one thread at a time" in str(error) or pytest.fail(str(error))
     return False
 
 

@@ -13,7 +13,7 @@ import driftsieve as ds
 from driftsieve import offline
 from driftsieve.snapshot import Snapshot
 
-CLOCKS = ("sample", "batch", "time")
+CLOCKS = ("row", "batch", "time")
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Stream:
     X: NDArray[np.float64]
     y: NDArray[Any]
     sample_weight: NDArray[np.float64] | None
-    t: NDArray[np.float64] | None
+    time: NDArray[np.float64] | None
     settings: dict[str, Any]
 
     def bank(self, **changes: Any) -> ds.Bank:
@@ -35,12 +35,12 @@ class Stream:
             "X": self.X[rows],
             "y": self.y[rows],
             "sample_weight": None if self.sample_weight is None else self.sample_weight[rows],
-            "t": None if self.t is None else self.t[rows],
+            "time": None if self.time is None else self.time[rows],
         }
 
     def reference(self, batches: list[int], n_bins: int = 5) -> Snapshot:
         """The offline snapshot with the weights that the clock gives."""
-        rows = {"sample": len(self.y), "batch": batches, "time": self.t}[self.settings["clock"]]
+        rows = {"row": len(self.y), "batch": batches, "time": self.time}[self.settings["clock"]]
         weight = offline.clock_weights(
             rows, clock=self.settings["clock"], half_life=self.settings["half_life"]
         )
@@ -84,7 +84,7 @@ def streams(draw: st.DrawFn, max_rows: int = 300, clocks: tuple[str, ...] = CLOC
         X=X,
         y=y,
         sample_weight=rng.choice([0.0, 0.5, 1.0, 3.7], n) if weighted else None,
-        t=rng.uniform(-100, 100, n) if clock == "time" else None,
+        time=rng.uniform(-100, 100, n) if clock == "time" else None,
         settings={
             "epsilon": draw(st.sampled_from([0.001, 0.05, 0.3])),
             "half_life": half_life,

@@ -55,14 +55,14 @@ def test_faded_equals_weighted_offline(stream: Stream, data: st.DataObject) -> N
     lengths = data.draw(cuts(len(stream.y)))
     bank = fed(stream.bank(epsilon=EXACT), stream, lengths)
     if len(stream.y) == 0:
-        assert bank.freeze().n_classes == 0
+        assert bank.snapshot().n_classes == 0
         return
-    snapshot = bank.freeze()
+    snapshot = bank.snapshot()
     assert_same(snapshot, stream.reference(lengths))
     assert_array_equal(snapshot.rank_error, 0.0)
 
 
-@given(streams(max_rows=1500, clocks=("sample", "time")), st.data())
+@given(streams(max_rows=1500, clocks=("row", "time")), st.data())
 def test_any_split_gives_the_same_bits(stream: Stream, data: st.DataObject) -> None:
     n = len(stream.y)
     for as_input in (np.asarray, CSR):
@@ -96,7 +96,7 @@ def test_any_split_gives_the_same_bits_whenever_classes_come(
 
 
 def assert_frozen_bits(a: ds.Bank, b: ds.Bank) -> None:
-    left, right = a.freeze(), b.freeze()
+    left, right = a.snapshot(), b.snapshot()
     for name in ("class_weight", "class_n_eff", "weight", "mean", "var", "bin_weights", "edges"):
         assert_array_equal(getattr(left, name), getattr(right, name), err_msg=name)
     assert_array_equal(left.rank_error, right.rank_error)
@@ -107,7 +107,9 @@ def test_dense_equals_sparse(stream: Stream) -> None:
     part = stream.part(slice(None))
     dense = stream.bank(epsilon=EXACT).update(**part)
     for X in (CSR(stream.X), sparse.csc_array(stream.X), sparse.coo_matrix(stream.X)):
-        assert_same(stream.bank(epsilon=EXACT).update(**{**part, "X": X}).freeze(), dense.freeze())
+        assert_same(
+            stream.bank(epsilon=EXACT).update(**{**part, "X": X}).snapshot(), dense.snapshot()
+        )
 
 
 @given(streams())
@@ -136,7 +138,7 @@ def test_merging_parts_equals_the_whole(stream: Stream, data: st.DataObject) -> 
         part = stream.part(rows)
         if data.draw(st.booleans()):
             part["X"] = CSR(part["X"])
-        start = {"sample": rows.start, "batch": i, "time": None}[clock]
+        start = {"row": rows.start, "batch": i, "time": None}[clock]
         parts.append((stream.bank(epsilon=EXACT).update(**part), start))
     merged = stream.bank(epsilon=EXACT)
     for bank, start in data.draw(st.permutations(parts)):
@@ -145,7 +147,7 @@ def test_merging_parts_equals_the_whole(stream: Stream, data: st.DataObject) -> 
         assert bank.to_bytes() == before
     assert merged.n_rows == whole.n_rows
     if len(stream.y):
-        assert_same(merged.freeze(), whole.freeze())
+        assert_same(merged.snapshot(), whole.snapshot())
 
 
 @given(streams(), st.randoms(use_true_random=False))
@@ -154,8 +156,8 @@ def test_permuted_columns_permute_the_snapshot(stream: Stream, random: object) -
     random.shuffle(order)  # type: ignore[attr-defined]
     part = stream.part(slice(None))
     for as_input in (np.asarray, CSR):
-        plain = stream.bank().update(**{**part, "X": as_input(stream.X)}).freeze()
-        moved = stream.bank().update(**{**part, "X": as_input(stream.X[:, order])}).freeze()
+        plain = stream.bank().update(**{**part, "X": as_input(stream.X)}).snapshot()
+        moved = stream.bank().update(**{**part, "X": as_input(stream.X[:, order])}).snapshot()
         assert_array_equal(moved.bin_weights, plain.bin_weights[order])
         assert_array_equal(moved.mean, plain.mean[:, order])
         assert_array_equal(moved.var, plain.var[:, order])
@@ -194,7 +196,7 @@ def test_a_cut_equals_a_bank_of_those_columns(
     cut = bank.cut(slice(begin, stop))
     assert_frozen_bits(cut, alone)
     assert_array_equal(
-        bank.freeze(features=slice(begin, stop)).bin_weights, cut.freeze().bin_weights
+        bank.snapshot(features=slice(begin, stop)).bin_weights, cut.snapshot().bin_weights
     )
 
 
@@ -202,7 +204,7 @@ def test_a_cut_equals_a_bank_of_those_columns(
 def test_reading_changes_nothing(stream: Stream) -> None:
     bank = stream.bank().update(**stream.part(slice(None)))
     before = bank.to_bytes()
-    bank.freeze()
+    bank.snapshot()
     assert bank.n_rows == len(stream.y)
     assert bank.to_bytes() == before
 
@@ -213,7 +215,7 @@ def test_rank_error_is_within_the_certificate(stream: Stream) -> None:
     """Bins are read at another resolution, so that errors inside the five bins show as well."""
     for as_input in (np.asarray, CSR):
         part = stream.part(slice(None))
-        snapshot = stream.bank().update(**{**part, "X": as_input(stream.X)}).freeze(n_bins=50)
+        snapshot = stream.bank().update(**{**part, "X": as_input(stream.X)}).snapshot(n_bins=50)
         if snapshot.n_classes == 0:
             continue
         exact = stream.reference([len(stream.y)], n_bins=2)
@@ -234,6 +236,6 @@ def row_weights(stream: Stream) -> np.ndarray:
     from driftsieve import offline
 
     clock = stream.settings["clock"]
-    rows = {"sample": len(stream.y), "batch": [len(stream.y)], "time": stream.t}[clock]
+    rows = {"row": len(stream.y), "batch": [len(stream.y)], "time": stream.time}[clock]
     weight = offline.clock_weights(rows, clock=clock, half_life=stream.settings["half_life"])
     return weight if stream.sample_weight is None else weight * stream.sample_weight

@@ -95,7 +95,7 @@ def test_same_bits_for_every_kind_of_matrix() -> None:
     assert doubled.nnz == 2 * csr.nnz, "the caller's matrix was changed"
 
 
-def test_random_state_decides() -> None:
+def test_random_state_determines_the_result() -> None:
     X, y, _ = linear()
     one, same, other = (
         SparseFSA(10, n_epochs=5, random_state=s).fit(X, y).coef_ for s in (1, 1, 2)
@@ -121,7 +121,7 @@ def test_shrinkage_shrinks() -> None:
     assert norms[0] > 2 * norms[1] > 4 * norms[2] > 0
 
 
-def test_lorenz_forgives_outliers() -> None:
+def test_lorenz_loss_is_robust_to_outliers() -> None:
     X, y, _ = linear(n=1000)
     sure = np.argsort(-np.abs(SparseFSA(10, random_state=0).fit(X, y).decision_function(X)))[:100]
     noisy = y.copy()
@@ -227,7 +227,7 @@ def test_parameters_may_change_in_a_stream() -> None:
         assert np.abs(model.coef_ - before).max() < np.abs(before).max() / 2
 
 
-def test_weight_nought_is_no_row() -> None:
+def test_row_of_weight_zero_has_no_effect() -> None:
     X, y, _ = linear()
     half = np.arange(len(y)) % 2
     weighted = SparseFSA(10).partial_fit(X, y, classes=[0, 1], sample_weight=half)

@@ -27,6 +27,21 @@ from driftsieve.learners import SparseFSA
         ({"momentum": 1.0}, "momentum == 1.0, must be < 1"),
         ({"batch_size": 0}, "batch_size == 0, must be >= 1"),
         ({"class_weight": "even"}, "class_weight must be a dict, 'balanced' or None"),
+        (
+            {"class_weight": {0: -1.0}},
+            "class_weight must be numbers from 0 .*, got -1.0 for class 0",
+        ),
+        ({"class_weight": {1: np.nan}}, "class_weight must be numbers .*, got nan for class 1"),
+        ({"class_weight": {1: np.inf}}, "class_weight must be numbers .*, got inf for class 1"),
+        ({"class_weight": {0: "1"}}, "class_weight must be numbers .*, got '1' for class 0"),
+        (
+            {"class_weight": {"0": 1}},
+            r"class_weight must be among the classes \[0, 1\], got \['0'\]",
+        ),
+        ({"class_weight": {0: 1, 1: 1, 2: 1}}, r"must be among the classes \[0, 1\], got \[2\]"),
+        ({"half_life": 0}, "half_life == 0, must be > 0"),
+        ({"half_life": np.nan}, "half_life must be a number of rows or None, got nan"),
+        ({"half_life": "2d"}, "half_life must be an instance of float"),
     ],
 )
 def test_bad_parameters(params: dict[str, Any], message: str) -> None:
@@ -45,6 +60,10 @@ def test_bad_input() -> None:
         SparseFSA().fit(X, np.zeros(20, int))
     with pytest.raises(ValueError, match="greater than one; got 1 class"):
         SparseFSA().partial_fit(X, y, classes=[1])
+    with pytest.raises(ValueError, match=r"classes must be finite, got \[0, 1, nan\]"):
+        SparseFSA().partial_fit(X, y, classes=[0, 1, np.nan])
+    with pytest.raises(ValueError, match="classes must be all numbers or all strings, got"):
+        SparseFSA().partial_fit(X, y, classes=np.array([0, "a"], dtype=object))
     with pytest.raises(ValueError, match="overflow"):
         SparseFSA().fit(1e200 * X, y)
     with pytest.raises(ValueError, match="negative"):
@@ -60,14 +79,33 @@ def test_bad_input() -> None:
         model.partial_fit(X[:, 1:], y)
     with pytest.raises(ValueError, match="overflow"):
         model.partial_fit(1e200 * X, y)
+    with pytest.raises(ValueError, match="class_weight"):
+        model.set_params(class_weight={0: -1}).partial_fit(X, y)
+    model.set_params(class_weight=None)
     assert pickle.dumps(model) == before, "a refused call changed the model"
 
 
-def test_a_mask_is_not_forgotten() -> None:
+def test_masked_values_are_an_error() -> None:
     X, y, _ = linear(n=20)
     model, masked = SparseFSA().fit(X, y), np.ma.array(X, mask=X > 1)
     for use in (lambda X: SparseFSA().fit(X, y), lambda X: model.partial_fit(X, y), model.predict):
-        with pytest.raises(TypeError, match="X is a masked array: leave out the rows"):
+        with pytest.raises(
+            TypeError, match=r"X must not be a masked array. Leave out the masked rows"
+        ):
             use(masked)
-    with pytest.raises(TypeError, match="y is a masked array"):
+    with pytest.raises(TypeError, match="y must not be a masked array"):
         SparseFSA().fit(X, np.ma.array(y))
+
+
+def test_class_weight_of_some_classes() -> None:
+    X, y, _ = linear(n=200)
+    for method in ("fit", "partial_fit"):
+        some, both, none, empty = (
+            getattr(SparseFSA(10, n_epochs=5, class_weight=w, random_state=0), method)(
+                X, y, **({"classes": [0, 1]} if method == "partial_fit" else {})
+            ).coef_
+            for w in ({1: 3}, {0: 1, 1: 3}, None, {})
+        )
+        np.testing.assert_array_equal(some, both)
+        np.testing.assert_array_equal(none, empty)
+        assert (some != none).any()

@@ -79,16 +79,91 @@ def test_fit_is_the_plain_algorithm(loss: Any, momentum: float) -> None:
     assert np.count_nonzero(model.coef_) == 4
 
 
+def bend(loss: str, u: float) -> float:
+    """The curvature of the loss, or of the parabola that touches it from above (Lorenz)."""
+    if loss == "logistic":
+        return 1 / (2 + np.exp(u) + np.exp(-u))
+    return 2 / (1 + (u - 1) ** 2) if u < 1 else 0.0
+
+
+class StreamReference:
+    """Newton steps with a diagonal curvature: all rows so far are kept, and faded by their age."""
+
+    def __init__(self, model: SparseFSA, p: int) -> None:
+        self.model = model
+        self.b = np.zeros(p + 1)  # of rows divided by their typical norm; the last is the intercept
+        self.v = np.zeros(p + 1)
+        self.rows: list[Any] = []  # x, weight
+        self.ages = np.zeros(0)  # of the rows; those of a minibatch have the same
+        self.bends: list[Any] = []  # what each row added to the curvatures
+
+    def run(self, X: Any, t: Any, s: Any, batch_size: int) -> None:
+        n, n_batches = len(X), -(-len(X) // batch_size)
+        for i in range(n_batches):
+            part = slice(i * n // n_batches, (i + 1) * n // n_batches)
+            self.step(X[part], t[part], s[part])
+
+    def step(self, X: Any, t: Any, s: Any) -> None:
+        model, n = self.model, len(X)
+        self.rows += zip(X, s, strict=True)
+        self.ages = np.r_[self.ages + n, np.zeros(n)]
+        fade = np.exp2(-self.ages / (model.half_life or np.inf))
+        x, weight = (np.array(column) for column in zip(*self.rows, strict=True))
+        norms = (x**2).sum(axis=1)
+        filled = norms > 0
+        self.unit = np.exp(np.average(np.log(norms[filled]), weights=(fade * weight)[filled]) / 2)
+        gain = (fade * weight).sum() / (fade * weight @ np.count_nonzero(x, axis=1))
+        s = s / np.average(weight, weights=fade)
+        Z = np.column_stack([X / self.unit, np.full(n, np.sqrt(gain))])
+        largest = {"logistic": 0.25, "lorenz": 2.0}[model.loss]
+        norms = (Z[:, :-1] ** 2).sum(axis=1)
+        size = gain + max(1, np.average(np.minimum(norms, 100), weights=s))
+        total = s.sum()
+        least = max(n, total) * largest * size
+        s = s / np.maximum(1, norms / 100)
+        # The intercept moves like the weight of a feature of value sqrt(gain).
+        ones = np.column_stack([Z[:, :-1], np.ones(n)])
+        u = t * (ones @ self.b)
+        self.bends += list((s * [bend(model.loss, margin) for margin in u])[:, None] * Z**2)
+        curvature = least + fade @ np.array(self.bends)
+        pull = s * t * [slope(model.loss, margin) for margin in u]
+        step = model.learning_rate * (Z.T @ pull) / curvature
+        step[-1] *= np.sqrt(gain)
+        shrink = total * model.learning_rate / curvature[-1] * model.shrinkage / self.unit**2
+        r, m = np.r_[np.full(len(self.b) - 1, 1 / (1 + shrink)), 1], model.momentum
+        self.v = r * (m * self.v - (1 - m) * step)
+        self.b = r * self.b + self.v
+
+    def arrived(self) -> tuple[Any, float]:
+        m = self.model.momentum
+        b = self.b + self.v * m / (1 - m)
+        return b[:-1] / self.unit, b[-1]
+
+    def keep(self, coef: Any, k: int) -> Any:
+        """A weight counts half for every half-life since its feature was last not 0."""
+        present = np.array([x for x, _ in self.rows]) != 0
+        absent = np.where(present, self.ages[:, None], np.inf).min(axis=0)
+        rank = np.abs(coef) * np.exp2(-absent / (self.model.half_life or np.inf))
+        return np.where(rank >= np.sort(rank)[-k], coef, 0)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
-def test_partial_fit_is_the_plain_algorithm(loss: Any, momentum: float) -> None:
+@pytest.mark.parametrize(("half_life", "batch_size"), [(20, None), (0.05, None), (None, 7)])
+def test_partial_fit_is_newton_with_forgetting(
+    loss: Any, momentum: float, half_life: Any, batch_size: Any
+) -> None:
     X, y, _ = linear(n=90, p=30)
-    model = SparseFSA(5, loss=loss, momentum=momentum, shrinkage=0.01)
-    plain, t = Reference(model, 30), np.where(y == 1, 1.0, -1.0)
-    for _ in range(2):  # the rows twice, so that the running sizes are those of X
-        model.partial_fit(sparse.csr_array(X), y, classes=[0, 1])
-        plain.run(X, t, np.ones(90), np.arange(90), batch_size=1, cooling=1)
+    X[5] = 0
+    X[[40, 70]] *= [[1000], [0.001]]
+    s = np.random.default_rng(1).uniform(0.5, 2, size=90)
+    model = SparseFSA(
+        5, loss=loss, momentum=momentum, shrinkage=0.01, half_life=half_life, batch_size=batch_size
+    )
+    plain, t = StreamReference(model, 30), np.where(y == 1, 1.0, -1.0)
+    for part in (slice(0, 21), slice(21, 90)):
+        model.partial_fit(sparse.csr_array(X[part]), y[part], [0, 1], sample_weight=s[part])
+        plain.run(X[part], t[part], s[part], batch_size or 1)
     coef, intercept = plain.arrived()
-    coef[np.argsort(-np.abs(coef))[5:]] = 0
-    np.testing.assert_allclose(model.coef_[0], coef, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.coef_[0], plain.keep(coef, 5), rtol=0, atol=1e-10)
     np.testing.assert_allclose(model.intercept_[0], intercept, rtol=0, atol=1e-10)

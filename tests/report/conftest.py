@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from driftsieve import offline, report
+from driftsieve import Batch, FeatureScreener, offline, report
 from driftsieve.history import ScoreHistory
 from driftsieve.snapshot import Snapshot
 
@@ -62,7 +62,7 @@ def drifting():
         parameters={
             "source": "sensors-*.parquet",
             "half_life": half_life,
-            "clock": "sample",
+            "clock": "row",
             "n_bins": 5,
             "epsilon": 0.01,
             "batch_size": np.int64(100),
@@ -131,4 +131,27 @@ def many_classes():
             (rng.random(3000) < y / 20).astype(float),
         ]
     )
-    return report.build(offline.snapshot(X, y, missing="ignore"), score="t", title="Twenty classes")
+    return report.build(
+        offline.snapshot(X, y, missing="ignore"), score_func="t", title="Twenty classes"
+    )
+
+
+@pytest.fixture(scope="session")
+def learned():
+    """A learned memory, by dates, with a flag and a category of two values; it leaps once."""
+    rng = np.random.default_rng(3)
+    n = 6000
+    y = np.array(["ok", "fraud"])[rng.integers(0, 2, n)]
+    late, fraud = np.arange(n) >= 3500, y == "fraud"
+    X = rng.normal(size=(n, 8))
+    X[:, 0] += 1.5 * (fraud & ~late)
+    X[:, 1] += 1.5 * (fraud & late)
+    X[:, 2] = rng.random(n) < np.where(fraud & late, 0.7, 0.3)
+    names = ["before", "after", "colour=red", *(f"noise_{i}" for i in range(5))]
+    screener = FeatureScreener(k=2, half_life="auto")
+    history = ScoreHistory(k=2)
+    for rows in range(500, n + 1, 500):
+        part = slice(rows - 500, rows)
+        screener.partial_fit(Batch.of(X[part], y[part], feature_names=names))
+        history.record(rows, screener, time=1.7e9 + 600 * rows)
+    return report.of_bank(screener.bank_, history, k=2, title="A leap")

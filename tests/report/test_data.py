@@ -24,7 +24,7 @@ def snap():
 
 @pytest.mark.parametrize("score", SCORES)
 def test_all_scores_in_order_of_one(snap, score):
-    data = report.build(snap, score=score)
+    data = report.build(snap, score_func=score)
     order = data["features"]
     assert data["ranks"][score] == list(range(1, 7))
     assert data["names"] == [snap.feature_names[f] for f in order]
@@ -36,7 +36,7 @@ def test_all_scores_in_order_of_one(snap, score):
         assert p is None if entry.pvalues is None else p == entry.pvalues(snap)[order].tolist()
 
 
-def test_facts(snap):
+def test_report_has_the_facts_of_the_bank(snap):
     data = report.build(snap, n_rows=300, parameters={"epsilon": np.float64(0.01), "path": {1}})
     assert data["n_features"] == 6
     assert data["n_rows"] == 300
@@ -61,10 +61,10 @@ def test_certificate_is_a_share_of_the_weight_that_counts(snap):
 def test_only_what_the_snapshot_has(snap):
     bare = replace(snap, mean=None, var=None)
     assert list(report.build(bare)["scores"]) == ["mutual_info", "chi2", "gini"]
-    with pytest.raises(ValueError, match="score='t' needs moments, which this snapshot does not"):
-        report.build(bare, score="t")
+    with pytest.raises(ValueError, match='snapshot must have moments for score_func="t"'):
+        report.build(bare, score_func="t")
     no_bins = replace(snap, bin_weights=None, edges=None, rank_error=None)
-    data = report.build(no_bins, score="fisher")
+    data = report.build(no_bins, score_func="fisher")
     assert list(data["scores"]) == ["t", "fisher"]
     assert data["certificate"] is None
     assert data["distributions"] == []
@@ -99,7 +99,7 @@ def test_blocks_give_what_the_whole_gives(snap, monkeypatch):
     for room in range(8):
         monkeypatch.setattr(module, "MAX_CELLS", room * (4 + 5 * 2) + 1)
         assert told(blocks) == told(snap)
-    with pytest.raises(ValueError, match="begins at feature 4; freeze all features"):
+    with pytest.raises(ValueError, match="must have all features, got one that starts at 4"):
         report.build(blocks[::2])
 
 
@@ -110,6 +110,24 @@ def test_limits(snap, monkeypatch):
     assert data["n_features"] == 6
     assert len(data["features"]) == len(data["names"]) == len(data["scores"]["t"]) == 4
     assert data["distributions"][0]["features"] == data["features"][:3]  # the best first
+
+
+def test_pvalues_are_computed_for_the_features_listed_only(snap, monkeypatch):
+    whole = report.build(snap)
+    asked = []
+    for key, entry in SCORES.items():
+        if entry.pvalues is not None:
+            counting = replace(
+                entry,
+                pvalues=lambda some, f=entry.pvalues: asked.append(some.n_features) or f(some),
+            )
+            monkeypatch.setitem(SCORES, key, counting)
+    monkeypatch.setattr(module, "MAX_LISTED", 2)
+    blocks = [snap.columns(0, 1), snap.columns(1, 4), snap.columns(4, 6)]
+    data = report.build(blocks, fine=lambda listed: [snap.columns(f, f + 1) for f in listed[:1]])
+    assert sum(asked) == 2 * 4
+    assert data["pvalues"]["t"] == whole["pvalues"]["t"][:2]
+    assert data["distributions"][0]["features"] == whole["distributions"][0]["features"][:2]
 
 
 def test_history(snap):
@@ -123,7 +141,7 @@ def test_history(snap):
     assert data["events"][-1]["kind"] == "entered"
     assert data["members"] == history.members.tolist()
     assert math.isnan(data["stability"]["nogueira"][0])
-    alone = report.build(history=history, score="t")
+    alone = report.build(history=history, score_func="t")
     assert alone["score"] == "mutual_info"
     assert alone["n_features"] == 6
     assert alone["names"][:2] == ["a", "b"]
@@ -131,24 +149,24 @@ def test_history(snap):
 
 
 def test_bad_input(snap):
-    with pytest.raises(ValueError, match="score='mi' is unknown; expected one of t, fisher"):
-        report.build(snap, score="mi")
-    with pytest.raises(TypeError, match=r"must be a Snapshot, got Bank: pass bank.freeze\(\)"):
+    with pytest.raises(ValueError, match=r"score_func must be one of 't', 'fisher'.*, got 'mi'"):
+        report.build(snap, score_func="mi")
+    with pytest.raises(TypeError, match=r"must be a Snapshot, got Bank. Pass bank.snapshot\(\)"):
         report.build(Bank())
-    with pytest.raises(ValueError, match="nothing to report"):
+    with pytest.raises(ValueError, match="A snapshot or a history with a record must be given"):
         report.build()
-    with pytest.raises(ValueError, match="nothing to report"):
+    with pytest.raises(ValueError, match="A snapshot or a history with a record must be given"):
         report.build([])
-    with pytest.raises(ValueError, match="nothing to report"):
+    with pytest.raises(ValueError, match="A snapshot or a history with a record must be given"):
         report.build(history=ScoreHistory())
-    with pytest.raises(ValueError, match="begins at feature 2; freeze all features"):
+    with pytest.raises(ValueError, match="must have all features, got one that starts at 2"):
         report.build(snap.columns(2, 4))
 
 
 def test_json_is_strict_and_complete(snap):
     history = ScoreHistory("t", k=1)
     history.record(1, snap)
-    data = report.build(snap, score="t", history=history, parameters={"limit": math.inf})
+    data = report.build(snap, score_func="t", history=history, parameters={"limit": math.inf})
 
     def refuse(constant):
         raise AssertionError(constant)
@@ -162,7 +180,7 @@ def test_json_is_strict_and_complete(snap):
     assert back["distributions"] == data["distributions"]
 
 
-def test_text_tells_the_ranking(snap):
+def test_text_report_has_the_ranking(snap):
     history = ScoreHistory(k=2)
     history.record(100, snap)
     text = report.to_text(report.build(snap, history=history, n_rows=300, title="Title"), top=3)
@@ -170,20 +188,24 @@ def test_text_tells_the_ranking(snap):
     assert lines[0] == "Title"
     assert lines[1] == "6 features by mutual information, 300 rows, 300 effective rows, 2 classes"
     header = ["rank", "feature", "mutual_info", "p-value", "t", "fisher", "chi2", "gini"]
-    assert lines[3].split() == header
-    assert [line.split()[1] for line in lines[4:7]] == ["e", "b", "d"]
-    assert lines[7] == ""
-    assert lines[8] == "The quantiles of every feature are exact."
-    assert lines[10] == "1 records, 2 changes of the best 2"
-    assert lines[11].split() == ["100", "entered", "b", "(rank", "2)"]
+    assert lines[2:5] == [
+        "e and b separate the classes best.", "3 of 6 features are significant now.", ""
+    ]  # fmt: skip
+    assert lines[5].split() == header
+    assert [line.split()[1] for line in lines[6:9]] == ["e", "b", "d"]
+    assert lines[9] == ""
+    assert lines[10] == "The quantiles of every feature are exact."
+    assert lines[12] == "1 records, 2 changes of the best 2"
+    assert lines[13].split() == ["100", "entered", "b", "(rank", "2)"]
 
 
 def test_text_of_what_has_less():
     history = ScoreHistory("gini", k=1)
     history.record(5, [0.3, 0.2])
     text = report.to_text(report.build(history=history))
-    assert text.splitlines()[3].split() == ["rank", "feature", "gini"]
-    assert text.splitlines()[4].split() == ["1", "x1", "0.2"]
+    assert text.splitlines()[2] == "x1 separates the classes best."
+    assert text.splitlines()[4].split() == ["rank", "feature", "gini"]
+    assert text.splitlines()[5].split() == ["1", "x1", "0.2"]
 
 
 def test_text_states_the_certificate(snap):

@@ -20,7 +20,7 @@ def test_detection_rate_is_the_share_of_true_features_among_the_selected() -> No
     bank = Bank(quantiles=False)
     for X, y in list(stream.batches(100))[:3]:
         bank.update(X, y)
-    snap = bank.freeze()
+    snap = bank.snapshot()
     assert snap.mean is not None
     assert snap.var is not None
     t = np.abs(np.diff(snap.mean, axis=0)[0]) / np.sqrt((snap.var / snap.weight).sum(axis=0))

@@ -82,17 +82,17 @@ def test_downloads_whole_and_only_once(site: Site, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_goes_on_where_it_broke_off(site: Site, tmp_path: Path, ranges: bool) -> None:
+def test_download_resumes_where_it_stopped(site: Site, tmp_path: Path, ranges: bool) -> None:
     site.files["/a.bin"], site.cut, site.ranges = BODY, 1000, ranges
     url, path = f"{site.address}/a.bin", tmp_path / "a.bin"
-    with pytest.raises(FetchError, match="broke off after 1000 of 10240 bytes"):
+    with pytest.raises(FetchError, match="ended after 1000 of 10240 bytes"):
         download(url, path)
     assert not path.exists()
     assert download(url, path).read_bytes() == BODY
     assert site.asked == [None, "bytes=1000-"]
 
 
-def test_a_part_that_is_whole_needs_no_more(site: Site, tmp_path: Path) -> None:
+def test_complete_partial_download_is_accepted(site: Site, tmp_path: Path) -> None:
     site.files["/a.bin"] = BODY
     (tmp_path / "a.bin.part").write_bytes(BODY)
     sha = hashlib.sha256(BODY).hexdigest()
@@ -101,7 +101,7 @@ def test_a_part_that_is_whole_needs_no_more(site: Site, tmp_path: Path) -> None:
 
 def test_wrong_checksum_is_deleted(site: Site, tmp_path: Path) -> None:
     site.files["/a.bin"] = BODY
-    with pytest.raises(FetchError, match=r"has the SHA-256 .*, not 0000"):
+    with pytest.raises(FetchError, match=r"must be 0{64}, got [0-9a-f]{64}"):
         download(f"{site.address}/a.bin", tmp_path / "a.bin", "0" * 64)
     assert not list(tmp_path.iterdir())
 
@@ -109,7 +109,7 @@ def test_wrong_checksum_is_deleted(site: Site, tmp_path: Path) -> None:
 def test_absent_and_offline(site: Site, tmp_path: Path) -> None:
     with pytest.raises(FetchError, match="answers 404"):
         download(f"{site.address}/none", tmp_path / "none")
-    with pytest.raises(FetchError, match=r"could not be fetched \(.*Without one, put the file in"):
+    with pytest.raises(FetchError, match=r"could not be fetched \(.*Without one, save the file as"):
         download("http://127.0.0.1:9/closed", tmp_path / "closed")
     assert not list(tmp_path.iterdir())
 
@@ -180,7 +180,7 @@ def test_url_days(site: Site, tmp_path: Path) -> None:
     assert y.tolist() == [1]
 
 
-def test_kdd12_is_read_as_it_comes(site: Site, tmp_path: Path) -> None:
+def test_kdd12_is_read_from_svmlight(site: Site, tmp_path: Path) -> None:
     import lzma
 
     fetch(local(site, "kdd12", lzma.compress(b"1 3:1 7:1\n0 2:1\n")), tmp_path)
@@ -189,10 +189,10 @@ def test_kdd12_is_read_as_it_comes(site: Site, tmp_path: Path) -> None:
     assert y.tolist() == [1, 0]
 
 
-def test_an_archive_that_is_none_is_said_to_be(site: Site, tmp_path: Path) -> None:
-    with pytest.raises(FetchError, match="is not what it was"):
+def test_invalid_archive_is_reported(site: Site, tmp_path: Path) -> None:
+    with pytest.raises(FetchError, match="has changed"):
         fetch(local(site, "madelon", b"<html>moved</html>"), tmp_path)
-    with pytest.raises(FetchError, match="is not what it was"):
+    with pytest.raises(FetchError, match="has changed"):
         fetch(local(site, "url", gzip.compress(b"no tar")), tmp_path)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from driftsieve.reproduce.result import Result, Run
+from driftsieve.reproduce.result import ExperimentRun, Result
 from driftsieve.reproduce.streams import TASKS, best, screen
 from driftsieve.scores import chi2
 
@@ -20,7 +20,7 @@ def cell(result: Result, **wanted: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("name", list(TASKS))
 def test_rows_to_predict_are_later_and_unseen(data_dir: Path, name: str) -> None:
-    task = TASKS[name](Run(quick=True, data=data_dir))
+    task = TASKS[name](ExperimentRun(quick=True, data=data_dir))
     X, y = task.train(0)
     X_test, y_test = task.test
     assert len(y) < task.n_train < len(task.y)
@@ -31,12 +31,12 @@ def test_rows_to_predict_are_later_and_unseen(data_dir: Path, name: str) -> None
 
 
 def test_the_binary_task_is_balanced(data_dir: Path) -> None:
-    task = TASKS["news20"](Run(quick=True, data=data_dir))
+    task = TASKS["news20"](ExperimentRun(quick=True, data=data_dir))
     assert 0.4 < task.y.mean() < 0.6
 
 
 def test_best_are_the_largest_scores(data_dir: Path) -> None:
-    task = TASKS["url"](Run(quick=True, data=data_dir))
+    task = TASKS["url"](ExperimentRun(quick=True, data=data_dir))
     snapshot, _ = screen(task, 0)
     chosen = best(snapshot, "chi2", 50)
     scores = chi2(snapshot)

@@ -46,5 +46,5 @@ def test_same_seed_same_rows() -> None:
 
 
 def test_true_features_must_fit() -> None:
-    with pytest.raises(ValueError, match="reach 1099, beyond the 1000"):
+    with pytest.raises(ValueError, match="must be below 1000, got 1099"):
         DriftStream(100)

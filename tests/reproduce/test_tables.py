@@ -10,14 +10,14 @@ from driftsieve import Bank, offline
 from driftsieve.reproduce.accuracy import Pair, count_difference, difference_ratio, misranked
 from driftsieve.reproduce.datasets import MissingDataError, at_hand
 from driftsieve.reproduce.experiments import EXPERIMENTS
-from driftsieve.reproduce.result import Result, Run
+from driftsieve.reproduce.result import ExperimentRun, Result
 from driftsieve.scores import mutual_info
 
 Quick = Callable[[str], Result]
 
 
 def pair(X: np.ndarray, y: np.ndarray, epsilon: float) -> Pair:
-    return Pair("made", epsilon, Bank(epsilon).update(X, y).freeze(), offline.snapshot(X, y))
+    return Pair("made", epsilon, Bank(epsilon).update(X, y).snapshot(), offline.snapshot(X, y))
 
 
 def test_measures_are_zero_where_the_bank_is_exact() -> None:
@@ -78,17 +78,17 @@ def test_ranks_do_not_settle_before_a_thousandth(quick_on_data: Quick) -> None:
 
 
 @pytest.mark.parametrize(("name", "settings"), [("table1", 4), ("table2", 3)])
-def test_times_are_of_all_settings(quick_on_data: Quick, name: str, settings: int) -> None:
+def test_timing_table_has_a_row_per_setting(quick_on_data: Quick, name: str, settings: int) -> None:
     rows = quick_on_data(name).tables[""]
     assert len(rows) == settings + 1
     assert "offline" in rows[-1].values()
     assert all(row[data] > 0 for row in rows for data in ("url", "dexter", "madelon"))
 
 
-def test_says_what_is_missing(tmp_path: Path) -> None:
+def test_missing_data_set_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match="--data or DRIFTSIEVE_DATA"):
-        EXPERIMENTS["table1"].run(Run(quick=True))
-    with pytest.raises(MissingDataError, match="no folder"):
+        EXPERIMENTS["table1"].run(ExperimentRun(quick=True))
+    with pytest.raises(MissingDataError, match="data folder must exist"):
         list(at_hand(tmp_path / "nowhere"))
     with pytest.raises(MissingDataError, match="None of url, "):
         list(at_hand(tmp_path))

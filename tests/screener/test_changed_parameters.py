@@ -8,36 +8,37 @@ from screener_rows import EXACT
 
 import driftsieve as ds
 from driftsieve import FeatureScreener
-from driftsieve.limits import LimitError
+from driftsieve.exceptions import LimitError
 
 
-def test_what_reads_the_state_may_change_and_what_made_it_may_not(rows):
+def test_only_parameters_that_read_the_state_may_change(rows):
     X, y = rows
     screener = FeatureScreener("mutual_info", k=2, **EXACT).partial_fit(X, y)
-    screener.set_params(score="chi2", n_bins=3)
+    screener.set_params(score_func="chi2", n_bins=3)
     np.testing.assert_allclose(screener.scores_, ds.offline.scores(X, y, "chi2", 3), rtol=1e-9)
-    screener.set_params(score="t")
-    message = "score='t' needs moments, which this screener did not keep.*'chi2'"
+    screener.set_params(score_func="t")
+    message = "score_func must be one of .*'chi2'.*, got 't', which needs moments"
     with pytest.raises(ValueError, match=message):
         screener.partial_fit(X, y)
     with pytest.raises(ValueError, match=message):
         screener.transform(X)
-    screener.set_params(score="gini", half_life=5)
-    with pytest.raises(ValueError, match=r"half_life was inf when the first rows came and is 5.0"):
+    screener.set_params(score_func="gini", half_life=5)
+    with pytest.raises(ValueError, match=r"half_life must be inf, as in the first update, got 5.0"):
         screener.partial_fit(X, y)
     assert screener.set_params(half_life=None).partial_fit(X, y).bank_.n_rows == 1200
-    assert screener.set_params(score="t").fit(X, y).bank_.moments
+    assert screener.set_params(score_func="t").fit(X, y).bank_.moments
 
 
 SETTLED = [
-    ({"epsilon": 0.02}, "epsilon was 0.01 when the first rows came and is 0.02 now: call fit"),
-    ({"half_life": 5}, "half_life was inf when the first rows came and is 5.0 now"),
-    ({"alpha": 0.5}, r"half_life was inf .* and is 1.0 now \(alpha=0.5\).* or set it back"),
-    ({"clock": "time"}, "clock was 'sample' when the first rows came and is 'time' now"),
-    ({"missing": "ignore"}, "missing was 'error' when the first rows came and is 'ignore' now"),
-    ({"score": "t"}, "score='t' needs moments, which this screener did not keep"),
-    ({"k": -5}, "k must be a whole number, 0 or more, got -5"),
-    ({"score": "gini", "rule": "fdr", "k": 0.05}, "rule='fdr' needs p-values"),
+    ({"epsilon": 0.02}, "epsilon must be 0.01, as in the first update, got 0.02. Set it back"),
+    ({"half_life": 5}, "half_life must be inf, as in the first update, got 5.0"),
+    ({"decay": 0.5}, r"half_life must be inf.*, got 1.0 \(decay=0.5\). Set it back"),
+    ({"clock": "time"}, "clock must be 'row', as in the first update, got 'time'"),
+    ({"missing": "ignore"}, "missing must be 'error', as in the first update, got 'ignore'"),
+    ({"score_func": "t"}, "score_func must be one of .*, got 't', which needs moments"),
+    ({"k": -5}, "k must be a whole number of at least 0, got -5"),
+    ({"score_func": "gini", "k": None, "fdr": 0.05}, "score_func must have p-values for fdr"),
+    ({"fdr": 0.05}, "At most one of k, percentile, .* must be given, got k=2, fdr=0.05"),
     ({"max_classes": 0}, "max_classes must be at least 1, got 0"),
 ]
 
@@ -54,7 +55,7 @@ def test_no_bytes_are_written_that_could_not_be_read(rows, change, message):
 
 
 def test_no_bytes_of_bad_parameters_are_written_before_any_row():
-    with pytest.raises(ValueError, match="k must be a whole number, 0 or more, got -5"):
+    with pytest.raises(ValueError, match="k must be a whole number of at least 0, got -5"):
         FeatureScreener(k=-5).to_bytes()
 
 
@@ -64,7 +65,7 @@ def test_limits_hold_from_the_next_rows_on(rows):
     with pytest.raises(LimitError, match="There would be 3 classes, but max_classes is 2"):
         screener.partial_fit(X[:1], ["eggs"])
     screener.set_params(on_limit="ignore_new").partial_fit(X[:1], ["eggs"])
-    assert screener.bank_.ignored == {"rows": 1, "features": 0}
+    assert screener.bank_.ignored == {"rows": 1, "features": 0, "values": 0}
     read = FeatureScreener.from_bytes(screener.set_params(max_classes=3).to_bytes())
     for one in (screener, read):
         assert list(one.partial_fit(X[:1], ["eggs"]).classes_) == ["eggs", "ham", "spam"]
@@ -78,7 +79,7 @@ def test_limits_hold_from_the_next_rows_on(rows):
     assert screener.set_params(max_features=6).merge(other).bank_.n_rows == 1201
 
 
-def test_the_threads_of_now_take_in_the_next_rows(rows):
+def test_changed_n_threads_applies_to_the_next_rows(rows):
     screener = FeatureScreener(k=2, n_threads=2).fit(*rows)
     assert screener.set_params(n_threads=1).partial_fit(*rows).bank_.n_threads == 1
     assert screener.bank_._threads == 1

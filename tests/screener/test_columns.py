@@ -47,7 +47,7 @@ def test_mask_keeps_the_width(rows):
 def test_columns_may_be_added_to_a_sparse_stream(rows):
     X, y = rows
     X = sparse.csr_array(X)
-    growing = FeatureScreener(k=2, new_features="grow")
+    growing = FeatureScreener(k=2, new_features="grow", epsilon=0.001)
     growing.partial_fit(X[:200, :3], y[:200]).partial_fit(X[200:], y[200:])
     growing.partial_fit(X[:50, :2], y[:50])
     assert growing.n_features_in_ == 6
@@ -106,7 +106,7 @@ def test_frames_carry_their_names(rows, frame):
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         screener.partial_fit(X, y)
     with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\)"):
-        screener.partial_fit(frame(X[:0]), y[:0])
+        screener.fit(frame(X[:0]), y[:0])
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
@@ -123,7 +123,7 @@ def test_output_as_a_frame(rows, frame, output, container, kind):
     np.testing.assert_array_equal(np.asarray(result["e"]), X[:, 4])
 
 
-def test_names_that_come_late_are_not_taken(rows):
+def test_names_after_unnamed_rows_warn_and_are_ignored(rows):
     X, y = rows
     screener = FeatureScreener(k=2).partial_fit(X, y)
     with pytest.warns(UserWarning, match="fitted without feature names"):

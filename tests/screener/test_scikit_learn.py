@@ -23,23 +23,23 @@ from driftsieve.scores import SCORES
 GRID = [
     *(FeatureScreener(score, k=1) for score in SCORES),
     *(FeatureScreener(score, k=1, output="mask", missing="ignore") for score in SCORES),
-    FeatureScreener(k=50, rule="percentile", n_bins=2, epsilon=0.1),
-    FeatureScreener("gini", k=1.0, rule="threshold"),
+    FeatureScreener(percentile=50, n_bins=2, epsilon=0.1),
+    FeatureScreener("gini", threshold=1.0),
     # at rate 1: at lower rates the noise of some checks leaves no feature
-    *(FeatureScreener("fisher", k=1.0, rule=rule) for rule in ("fpr", "fdr", "fwe")),
-    FeatureScreener("mutual_info", k=1.0, rule="fdr"),
+    *(FeatureScreener("fisher", **{rule: 1.0}) for rule in ("fpr", "fdr", "fwe")),
+    FeatureScreener("mutual_info", fdr=1.0),
     FeatureScreener("t", k=1, half_life=20, clock="batch", new_features="grow"),
-    FeatureScreener("chi2", k=1, alpha=0.99, clock="batch", n_threads=1),
+    FeatureScreener("chi2", k=1, decay=0.99, clock="batch", n_threads=1),
     FeatureScreener(k=1, half_life=20),
 ]
-AGES = "a row that comes twice takes two ticks of the sample clock, and what was before it ages"
+AGES = "a row that comes twice takes two ticks of the row clock, and what was before it ages"
 EFFECTIVE = "p-values count effective rows: one row of weight 2 says less than two rows"
 
 
 def expected_failures(screener):
     """What scikit-learn expects of its own online estimators too."""
-    fades = screener.half_life is not None and screener.clock == "sample"
-    reason = AGES if fades else EFFECTIVE if screener.rule == "fwe" else None
+    fades = screener.half_life is not None and screener.clock == "row"
+    reason = AGES if fades else EFFECTIVE if screener.fwe is not None else None
     kinds = ("dense", "sparse") if reason else ()
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in kinds}
 
@@ -52,7 +52,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_pipeline_search_and_column_transformer(rows):
     X, y = rows
     pipeline = make_pipeline(StandardScaler(), FeatureScreener(k=2), LogisticRegression())
-    grid = {"featurescreener__k": [1, 2], "featurescreener__score": ["t", "mutual_info"]}
+    grid = {"featurescreener__k": [1, 2], "featurescreener__score_func": ["t", "mutual_info"]}
     search = GridSearchCV(pipeline, grid, cv=3, n_jobs=2).fit(X, y)
     assert search.best_params_["featurescreener__k"] == 2
     columns = ColumnTransformer(
@@ -67,12 +67,12 @@ def test_metadata_is_routed(rows):
     weight = np.where(np.arange(len(y)) < 300, 1.0, 0.0)
     with sklearn.config_context(enable_metadata_routing=True):
         screener = FeatureScreener(k=2, clock="time", half_life=1e9, **EXACT)
-        screener.set_fit_request(sample_weight=True, t=True)
-        screener.set_partial_fit_request(sample_weight=True, t=True, classes=True)
+        screener.set_fit_request(sample_weight=True, time=True)
+        screener.set_partial_fit_request(sample_weight=True, time=True, classes=True)
         pipeline = make_pipeline(
             screener, LogisticRegression().set_fit_request(sample_weight=False)
         )
-        pipeline.fit(X, y, sample_weight=weight, t=np.zeros(len(y)))
+        pipeline.fit(X, y, sample_weight=weight, time=np.zeros(len(y)))
     expected = FeatureScreener(**EXACT).fit(X[:300], y[:300]).scores_
     np.testing.assert_allclose(pipeline[0].scores_, expected, rtol=1e-12)
 

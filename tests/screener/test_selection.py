@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import pickle
+import itertools
+import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
 from screener_rows import EXACT
 from sklearn.feature_selection import SelectFdr, SelectKBest, f_classif
 
 import driftsieve as ds
-from driftsieve import FeatureScreener, select
-from driftsieve.scores import SCORES
-from driftsieve.screener import reading
+from driftsieve import FeatureScreener
+from driftsieve.scores import SCORES, reader
+from driftsieve.selection import functions as select
+from driftsieve.selection.rules import RULES
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -33,15 +34,15 @@ def test_fisher_selects_as_scikit_learn_does(rows):
     peer = SelectKBest(f_classif, k=3).fit(X, y)
     np.testing.assert_allclose(screener.pvalues_, peer.pvalues_, rtol=1e-9)
     np.testing.assert_array_equal(screener.transform(X), peer.transform(X))
-    kept = FeatureScreener("fisher", rule="fdr", k=0.1).fit(X, y).get_support()
+    kept = FeatureScreener("fisher", fdr=0.1).fit(X, y).get_support()
     np.testing.assert_array_equal(kept, SelectFdr(f_classif, alpha=0.1).fit(X, y).get_support())
 
 
 @pytest.mark.parametrize(
     ("rule", "k", "kept"),
     [
-        ("k_best", 2, [1, 4]),
-        ("k_best", 0, []),
+        ("k", 2, [1, 4]),
+        ("k", 0, []),
         ("percentile", 34, [1, 4]),
         ("threshold", 0.0, [0, 1, 2, 3, 4, 5]),
         ("threshold", np.inf, []),
@@ -51,8 +52,62 @@ def test_fisher_selects_as_scikit_learn_does(rows):
     ],
 )
 def test_rules(rows, rule, k, kept):
-    screener = FeatureScreener("fisher", rule=rule, k=k).fit(*rows)
+    screener = FeatureScreener("fisher", **{rule: k}).fit(*rows)
     assert list(screener.get_support(indices=True)) == kept
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule_is_a_parameter_of_its_own(rows, rule):
+    value = {"k": 3, "percentile": 34, "threshold": 0.02}.get(rule, 0.04)
+    screener = FeatureScreener("fisher", **{rule: value}).fit(*rows)
+    given = {name: screener.get_params()[name] for name in RULES}
+    assert given == {**dict.fromkeys(RULES), rule: value}
+    uses = screener.scores_ if RULES[rule].uses == "scores" else screener.pvalues_
+    kept = screener.get_support()
+    np.testing.assert_array_equal(kept, RULES[rule].function(uses, value))
+    assert 0 < kept.sum() < 6
+    again = FeatureScreener.from_bytes(screener.to_bytes())
+    assert {name: again.get_params()[name] for name in RULES} == given
+    np.testing.assert_array_equal(again.get_support(), kept)
+
+
+@pytest.mark.parametrize(("one", "other"), [*itertools.combinations(RULES, 2)])
+def test_two_rules_at_once_are_an_error(rows, one, other):
+    message = (
+        "^At most one of k, percentile, threshold, fpr, fdr, fwe must be given, "
+        rf"got {one}=1, {other}=0\.$"
+    )
+    for learn in (
+        FeatureScreener("t", **{one: 1, other: 0}).fit,
+        FeatureScreener("t", **{other: 0, one: 1}).partial_fit,
+    ):
+        with pytest.raises(ValueError, match=message):
+            learn(*rows)
+    screener = FeatureScreener("t", **{one: 1}).fit(*rows).set_params(**{other: 0})
+    for use in (screener.get_support, lambda: screener.transform(rows[0]), screener.to_bytes):
+        with pytest.raises(ValueError, match=message):
+            use()
+    assert screener.set_params(**{one: None}).get_support().shape == (6,)
+
+
+def test_default_rule_is_k_10(rows):
+    X, y = rows
+    wide = np.hstack([X, np.random.default_rng(3).normal(size=(600, 20))])
+    screener = FeatureScreener("t").fit(wide, y)
+    assert all(screener.get_params()[name] is None for name in RULES)
+    kept = screener.get_support()
+    assert kept.sum() == 10
+    np.testing.assert_array_equal(kept, screener.ranking_ <= 10)
+    np.testing.assert_array_equal(kept, FeatureScreener("t", k=10).fit(wide, y).get_support())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # six features are fewer, but nobody asked for ten
+        assert FeatureScreener("t").fit(X, y).get_support().all()
+    with pytest.warns(UserWarning, match="k=10 is greater than n_features=6"):
+        assert FeatureScreener("t", k=10).fit(X, y).get_support().all()
+
+
+def test_screener_has_no_score_method():
+    assert not hasattr(FeatureScreener(), "score")
 
 
 @pytest.mark.parametrize("half_life", [None, 500])
@@ -66,7 +121,7 @@ def test_false_discoveries_on_noise_are_as_few_as_promised(half_life):
     for scores in (("t", "fisher"), ("mutual_info", "chi2")):
         screener = FeatureScreener(scores[0], half_life=half_life).fit(X, y)
         for score in scores:
-            pvalues = screener.set_params(score=score).pvalues_.reshape(families, each)
+            pvalues = screener.set_params(score_func=score).pvalues_.reshape(families, each)
             found = np.mean([select.fdr(p, rate).any() for p in pvalues])
             assert found <= limit, score
 
@@ -85,11 +140,12 @@ def test_nothing_is_scored_until_it_is_read(rows, monkeypatch):
     scored = []
 
     class Spy(ds.Bank):
-        def freeze(self, *args, **kwargs):
-            scored.append(self.n_rows)
-            return super().freeze(*args, **kwargs)
+        def snapshot(self, n_bins=5, features=None, half_life=None):
+            if features != slice(0):  # which only looks at the classes
+                scored.append(self.n_rows)
+            return super().snapshot(n_bins, features, half_life)
 
-    monkeypatch.setattr(reading, "Bank", Spy)
+    monkeypatch.setattr("driftsieve.screener.reading.Bank", Spy)
     screener = (
         FeatureScreener(k=2).partial_fit(X[:300], y[:300]).partial_fit(X[300:400], y[300:400])
     )
@@ -107,42 +163,9 @@ def test_nothing_is_scored_until_it_is_read(rows, monkeypatch):
         screener.scores_[0] = 0
 
 
-def test_many_features_are_frozen_block_by_block(rows, monkeypatch):
+def test_many_features_are_scored_block_by_block(rows, monkeypatch):
     screener = FeatureScreener(k=2).fit(*rows)
     whole = screener.scores_
     screener = FeatureScreener(k=2).fit(*rows)
-    monkeypatch.setattr(reading, "_BLOCK_CELLS", 25)  # two features of 5 bins and 2 classes
+    monkeypatch.setattr(reader, "_NUMBERS", 40)  # two features of 5 bins and 2 classes
     np.testing.assert_array_equal(screener.scores_, whole)
-
-
-def test_the_call_score_judges_the_selection_on_other_rows(rows):
-    X, y = rows
-    screener = FeatureScreener("gini", k=2, half_life=50).fit(X[:300], y[:300])
-    expected = -ds.offline.scores(X[300:], y[300:], "gini")[screener.get_support()].mean()
-    assert screener.score(X[300:], y[300:]) == pytest.approx(expected)
-    assert screener.score == "gini"
-    assert pickle.loads(pickle.dumps(screener.score)) == "gini"
-    assert FeatureScreener(score=None).score is None
-
-
-@pytest.mark.parametrize("width", [3, 9])
-def test_the_call_score_takes_the_columns_that_transform_takes(rows, width):
-    X, y = rows
-    screener = FeatureScreener("t", k=2, new_features="grow").fit(sparse.csr_array(X), y)
-    wide = np.hstack([X[::-1], X])[:, :width]
-    known = np.zeros_like(X)
-    known[:, : min(6, width)] = wide[:, :6]
-    expected = screener.score(sparse.csr_array(known), y)
-    assert screener.score(sparse.csr_array(wide), y) == expected
-    assert expected == pytest.approx(
-        ds.offline.scores(known, y, "t")[screener.get_support()].mean()
-    )
-
-
-def test_there_is_no_score_of_nothing(rows):
-    screener = FeatureScreener("t", rule="threshold", k=1000).fit(*rows)
-    with pytest.raises(ValueError, match=r"No feature is selected \(rule='threshold', k=1000"):
-        screener.score(*rows)
-    X, y = rows
-    with pytest.raises(ValueError, match="X has 5 features, but FeatureScreener is expecting 6"):
-        screener.score(X[:, :5], y)

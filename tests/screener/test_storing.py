@@ -7,7 +7,8 @@ import pytest
 from screener_rows import FRAMES, NAMES
 from sklearn.exceptions import NotFittedError
 
-from driftsieve import FeatureScreener, codec
+from driftsieve import FeatureScreener
+from driftsieve._storage import envelope
 
 
 def test_merge_equals_learning_all(rows):
@@ -28,10 +29,10 @@ def test_merge_equals_learning_all(rows):
 
 def test_merge_unites_names_and_declared_classes(rows):
     X, y = rows
-    left = FeatureScreener(k=1).partial_fit(
+    left = FeatureScreener(k=1, missing="ignore").partial_fit(
         FRAMES["pandas"](X[:, :4], NAMES[:4]), y, classes=["ham", "spam"]
     )
-    right = FeatureScreener(k=1).partial_fit(
+    right = FeatureScreener(k=1, missing="ignore").partial_fit(
         FRAMES["pandas"](X[:, 2:], NAMES[2:]), y, classes=["eggs", "ham", "spam"]
     )
     assert list(left.merge(right).feature_names_in_) == NAMES
@@ -43,11 +44,11 @@ def test_merge_unites_names_and_declared_classes(rows):
 
 def test_merge_refuses_what_does_not_fit(rows):
     screener = FeatureScreener().fit(*rows)
-    with pytest.raises(TypeError, match="merge takes a FeatureScreener, got Bank"):
+    with pytest.raises(TypeError, match="other must be a FeatureScreener, got Bank"):
         screener.merge(screener.bank_)
     with pytest.raises(NotFittedError):
         screener.merge(FeatureScreener())
-    with pytest.raises(ValueError, match=r"epsilon is 0.01 here and 0.1 in the other"):
+    with pytest.raises(ValueError, match=r"the same epsilon to be merged, got 0.01 and 0.1"):
         screener.merge(FeatureScreener(epsilon=0.1).fit(*rows))
 
 
@@ -73,13 +74,14 @@ def test_bytes_keep_what_is_transformed_to(rows, container):
     "change",
     [
         {"parameters": {"k": 1, "nonsense": 2}},
-        {"parameters": {"score": "made up"}},
+        {"parameters": {"score_func": "made up"}},
         {"parameters": {"k": [1]}},
-        {"parameters": {"score": []}},
+        {"parameters": {"score_func": []}},
+        {"parameters": {"k": 1, "fdr": 0.1}},
         {"parameters": {"epsilon": "x"}},
         {"parameters": 7},
         {"parameters": {"half_life": 3.0}},  # not that of the bank
-        {"parameters": {"score": "t"}},  # needs what the bank has not kept
+        {"parameters": {"score_func": "t"}},  # needs what the bank has not kept
         {"classes": ["spam"]},  # the bank has others
         {"classes": {"a": 1}},
         {"parameters": None},
@@ -87,16 +89,16 @@ def test_bytes_keep_what_is_transformed_to(rows, container):
         {"container": ["pandas"]},
     ],
 )
-def test_bytes_that_are_not_sound_are_refused(rows, change):
-    header, payload = codec.unpack(FeatureScreener(k=2).fit(*rows).to_bytes(), "screener")
-    FeatureScreener.from_bytes(codec.pack(header, payload))
+def test_invalid_bytes_are_refused(rows, change):
+    header, payload = envelope.unpack(FeatureScreener(k=2).fit(*rows).to_bytes(), "screener")
+    FeatureScreener.from_bytes(envelope.pack(header, payload))
     with pytest.raises(ValueError, match="malformed"):
-        FeatureScreener.from_bytes(codec.pack({**header, **change}, payload))
+        FeatureScreener.from_bytes(envelope.pack({**header, **change}, payload))
 
 
 def test_bytes_of_something_else_are_refused(rows):
     screener = FeatureScreener().fit(*rows)
-    with pytest.raises(ValueError, match="'bank', not a Driftsieve screener"):
+    with pytest.raises(ValueError, match="must be a Driftsieve screener, got a 'bank'"):
         FeatureScreener.from_bytes(screener.bank_.to_bytes())
     with pytest.raises(ValueError, match="checksum"):
         FeatureScreener.from_bytes(screener.to_bytes()[:-1])

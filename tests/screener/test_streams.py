@@ -12,7 +12,7 @@ from driftsieve import FeatureScreener
 from driftsieve.screener import reading
 
 
-@pytest.mark.parametrize("fading", [{}, {"half_life": 40}, {"alpha": 0.97}])
+@pytest.mark.parametrize("fading", [{}, {"half_life": 40}, {"decay": 0.97}])
 def test_batches_give_what_one_fit_gives(rows, fading):
     X, y = rows
     weight = np.random.default_rng(0).uniform(size=len(y))
@@ -31,15 +31,15 @@ def test_time_clock_takes_rows_in_any_order(rows):
     t = np.arange(len(y), dtype=float)
     late = np.random.default_rng(1).permutation(len(y))
     screener = FeatureScreener("t", k=2, half_life=30, clock="time").fit(
-        X[late], y[late], t=t[late]
+        X[late], y[late], time=t[late]
     )
     weight = ds.offline.clock_weights(t, clock="time", half_life=30)
     expected = ds.offline.scores(X, y, "t", sample_weight=weight)
     np.testing.assert_allclose(screener.scores_, expected, rtol=1e-9)
-    with pytest.raises(ValueError, match="pass t"):
+    with pytest.raises(ValueError, match="time must be given"):
         screener.partial_fit(X, y)
-    with pytest.raises(ValueError, match='clock="time" only'):
-        FeatureScreener().fit(X, y, t=t)
+    with pytest.raises(ValueError, match='time must be given with clock="time" only'):
+        FeatureScreener().fit(X, y, time=t)
 
 
 def test_fit_forgets_and_partial_fit_does_not(rows):
@@ -124,14 +124,15 @@ def test_an_interrupt_when_the_rows_are_in_leaves_nothing_stale(rows, how, monke
 
 
 @pytest.mark.parametrize("name", ["scores_", "pvalues_", "ranking_", "get_support"])
-def test_a_reader_that_rows_overtake_leaves_nothing_stale(rows, name, monkeypatch):
+def test_rows_learned_during_a_read_leave_no_stale_scores(rows, name, monkeypatch):
     X, y = rows
     overtaking = []
 
     class Overtaken(ds.Bank):
-        def freeze(self, *args):
-            snap = super().freeze(*args)
-            while overtaking:  # as another thread would, before the reader goes on
+        def snapshot(self, n_bins=5, features=None, half_life=None):
+            snap = super().snapshot(n_bins, features, half_life)
+            # as another thread would, before the reader goes on with what it needs for scores
+            while overtaking and features != slice(0):
                 screener.partial_fit(*overtaking.pop())
             return snap
 

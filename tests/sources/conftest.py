@@ -49,7 +49,7 @@ def mixed_batches(mixed: dict[str, list[Any]]) -> list[Batch]:
                 sparse.csr_array(X),
                 [mixed["label"][i] for i in rows],
                 sample_weight=[mixed["w"][i] for i in rows],
-                t=[mixed["ts"][i] for i in rows],
+                time=[mixed["ts"][i] for i in rows],
                 feature_names=names,
             )
         )

@@ -16,11 +16,12 @@ import pytest
 from scipy import sparse
 
 from driftsieve.batch import Batch
-from driftsieve.sources import SourceError, as_batches
+from driftsieve.exceptions import SourceError
+from driftsieve.sources import as_batches
 
 X = np.arange(30.0).reshape(10, 3)
 Y = np.arange(10) % 3
-ROLES = {"target": "label", "weight": "w", "time": "ts"}
+ROLES = {"target": "label", "sample_weight": "w", "time": "ts"}
 LINES = "".join(f"{i % 2} 1:{i} {i + 2}:1\n" for i in range(1000)).encode()
 COMPRESS = {
     "gz": partial(gzip.compress, mtime=0),  # the same in every process that collects tests
@@ -40,7 +41,7 @@ def assert_same_batches(got: Iterable[Batch], expected: Iterable[Batch]) -> None
         assert sparse.issparse(one.X) == sparse.issparse(other.X)
         np.testing.assert_array_equal(dense(one), dense(other))
         assert one.y.tolist() == other.y.tolist()
-        for a, b in ((one.sample_weight, other.sample_weight), (one.t, other.t)):
+        for a, b in ((one.sample_weight, other.sample_weight), (one.time, other.time)):
             assert (a is None) == (b is None)
             if a is not None:
                 np.testing.assert_array_equal(a, b)

@@ -16,7 +16,8 @@ import pyarrow.feather
 import pytest
 from source_helpers import ROLES, assert_same_batches, write
 
-from driftsieve.sources import SourceError, as_batches
+from driftsieve.exceptions import SourceError
+from driftsieve.sources import as_batches
 
 
 def rows_of(data: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -59,7 +60,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path, mixed: Any) -> Any:
 
 
 @pytest.mark.parametrize("batch_size", [3, 16, 100])
-def test_a_read_that_goes_on_gives_what_the_first_would_have(source: Any, batch_size: int) -> None:
+def test_resumed_read_gives_the_remaining_rows(source: Any, batch_size: int) -> None:
     rows, options = source
     whole = as_batches(rows, batch_size=batch_size, **options)
     batches, positions = [], [0]
@@ -86,11 +87,11 @@ def test_skipping_to_the_middle_of_a_batch_delivers_its_rest(source: Any) -> Non
 def test_skipping_more_rows_than_there_are(source: Any) -> None:
     rows, options = source
     assert list(as_batches(rows, skip_rows=50, **options)) == []
-    with pytest.raises(SourceError, match="cannot skip 51 rows: there are only 50"):
+    with pytest.raises(SourceError, match="skip_rows must be at most 50, got 51"):
         list(as_batches(rows, skip_rows=51, **options))
 
 
-def test_going_on_after_rows_were_left_out(tmp_path: Path) -> None:
+def test_resume_after_bad_rows_were_skipped(tmp_path: Path) -> None:
     lines = [f"{i},{'u' * (1 + i % 5)},{i % 2}" for i in range(60)]
     for i in (3, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 41):
         lines[i] = "bad"
@@ -140,7 +141,13 @@ def write_rows(path: Path, n: int) -> Path:
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.svm"])
-def test_memory_does_not_grow_with_the_file(name: str, tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "driftsieve.sources.files.csv.SAMPLE", 100
+    )  # rows that are held at the start
+
     def peak(n: int) -> int:
         path = write_rows(tmp_path / name, n)
         options = {} if name == "a.svm" else {"target": "y"}

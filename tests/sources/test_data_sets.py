@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy import sparse
 from sklearn.datasets import load_svmlight_files
 
@@ -36,9 +37,10 @@ def test_url_dense_has_no_header_and_its_label_first(data_dir: Path) -> None:
     np.testing.assert_array_equal(batch.y, expected[:, 0])
 
 
+@pytest.mark.filterwarnings("ignore:The 'float_precision' argument")
 def test_elec2(data_dir: Path) -> None:
     path = data_dir / "elec2" / "elec2.csv.gz"
-    expected = pd.read_csv(path)
+    expected = pd.read_csv(path, float_precision="round_trip")  # the default of pandas 3
     batches = list(as_batches(path, target="class", batch_size=10_000))
     np.testing.assert_array_equal(
         np.vstack([batch.X for batch in batches]), expected.drop(columns="class")

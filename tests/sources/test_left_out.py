@@ -27,7 +27,7 @@ USELESS = [
 @pytest.mark.parametrize("size", [1, 3, 100])
 @pytest.mark.parametrize("row", USELESS)
 def test_a_dict_that_is_left_out_leaves_no_trace(row, size, tmp_path):
-    options = {"target": "y", "weight": "w", "on_error": "skip"}
+    options = {"target": "y", "sample_weight": "w", "on_error": "skip"}
     path = write(tmp_path / "a.jsonl", "\n".join(map(json.dumps, [row, *GOOD])))
     for source in ([row, *GOOD], path):
         batches = as_batches(source, **options, batch_size=size)
@@ -37,7 +37,7 @@ def test_a_dict_that_is_left_out_leaves_no_trace(row, size, tmp_path):
         assert np.concatenate([dense(batch)[:, 0] for batch in read]).tolist() == [0, 1, 2, 3, 4]
 
 
-def test_rows_may_need_each_other_to_be_good():
+def test_validity_of_a_row_may_depend_on_other_rows():
     rows = [{"y": 0, f"k{i}": None, f"k{i + 1}": "u"} for i in range(5)]
     batches = as_batches([*rows, *GOOD], target="y", drop="w", on_error="skip")
     assert_same_batches(batches, as_batches(GOOD, target="y", drop="w"))

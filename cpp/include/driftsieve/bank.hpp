@@ -12,10 +12,12 @@
 #include <variant>
 #include <vector>
 
-#include "driftsieve/row_shapes.hpp"
-#include "driftsieve/snapshot_writer.hpp"
-#include "driftsieve/store_change.hpp"
-#include "driftsieve/timeline.hpp"
+#include "driftsieve/bank/snapshot_writer.hpp"
+#include "driftsieve/bank/store_change.hpp"
+#include "driftsieve/base/timeline.hpp"
+#include "driftsieve/ladder/ladder_store.hpp"
+#include "driftsieve/memory/coming.hpp"
+#include "driftsieve/sparse/row_shapes.hpp"
 
 namespace driftsieve {
 
@@ -29,31 +31,84 @@ class Bank {
     Bank() = default;
     Bank(const Config& config, Clock clock, double half_life)
         : config_(config), timeline_(clock, half_life) {}
+    // At several half-lives, the shortest first, of dense rows only: see LadderStore. The clock is
+    // that of the shortest one.
+    Bank(const Config& config, Clock clock, std::span<const double> half_lives)
+        : config_(config),
+          timeline_(clock, half_lives[0]),
+          half_lives_(half_lives.begin(), half_lives.end()) {}
 
     const Config& config() const { return config_; }
     Clock clock() const { return timeline_.clock(); }
     double half_life() const { return fading().half_life(); }
+    // Of all half-lives, or one.
+    std::size_t rungs() const { return std::max<std::size_t>(1, half_lives_.size()); }
+    std::span<const double> half_lives() const { return half_lives_; }
+    // The same rows at one of several half-lives, as a bank of its own.
+    Bank alone(std::size_t rung) const {
+        Bank bank(config_, clock(), half_lives_.at(rung));
+        bank.timeline_ = timeline_.with_half_life(half_lives_[rung]);
+        bank.n_features_ = n_features_;
+        bank.n_classes_ = n_classes_;
+        bank.bound_ = {};
+        if (const auto* ladder = std::get_if<LadderStore>(&store_))
+            bank.store_ = ladder->alone(rung);
+        return bank;
+    }
+    // The same bank without rows at several half-lives, of which it has the shortest.
+    Bank with_half_lives(std::span<const double> half_lives) const {
+        Bank bank = *this;
+        bank.half_lives_.assign(half_lives.begin(), half_lives.end());
+        return bank;
+    }
+    // Throws if the clock cannot read these rows.
+    void check_clock(std::size_t n_rows, RowInfo info) const {
+        std::vector<double> times;
+        Timeline(timeline_).read(n_rows, info, times);
+    }
     std::size_t n_features() const { return n_features_; }
     std::size_t n_classes() const { return n_classes_; }
     std::uint64_t ticks() const { return timeline_.ticks(); }
     double now() const { return timeline_.now(); }
-    // For a bank of features that are new in a stream by time: others had the rows before.
-    void catch_up(double now) { timeline_.catch_up(now); }
+    // Before any row has come, of a bank that ignores missing values: see Config.
+    void take_absent_as_missing() {
+        if (!config_.ignore_missing || !std::holds_alternative<std::monostate>(store_))
+            throw std::logic_error("absent entries can only be missing from the first row on");
+        config_.absent_is_missing = true;
+    }
     bool is_sparse() const {
         return std::holds_alternative<SparseStore>(store_) ||
                std::holds_alternative<SparseMoments>(store_);
     }
-    bool is_dense() const { return std::holds_alternative<DenseStore>(store_); }
+    bool is_dense() const { return std::holds_alternative<DenseStore>(store_) || is_ladder(); }
+    bool is_ladder() const { return std::holds_alternative<LadderStore>(store_); }
+    // Whether a snapshot has design effects: of sparse features whose rows fade or differ in
+    // weight.
+    bool has_design_effects() const {
+        bool keeps_squares = false;
+        with_sparse([&](const auto& sparse) { keeps_squares = sparse.keeps_squares(); });
+        return keeps_squares && !config_.absent_is_missing;
+    }
     // Rows that wait for their block to be full.
     std::size_t open_rows() const {
-        const auto* dense = std::get_if<DenseStore>(&store_);
-        return dense == nullptr ? 0 : dense->open_rows();
+        std::size_t rows = 0;
+        with_blocks([&](const auto& dense) { rows = dense.open_rows(); });
+        return rows;
     }
+    // How many make a block, of a dense bank.
+    std::size_t block_rows() const {
+        if (rungs() > 1) return LadderStore::rows_per_block(config_);
+        const auto* dense = std::get_if<DenseStore>(&store_);
+        return dense == nullptr ? DenseStore::rows_per_block(config_, 0) : dense->rows_per_block();
+    }
+    bool is_empty() const { return std::holds_alternative<std::monostate>(store_); }
     // Whether these are rows of a dense bank that has only to keep them: they complete no block.
     bool only_keeps(std::size_t n_rows, std::size_t n_cols) const {
-        const auto* dense = std::get_if<DenseStore>(&store_);
-        return dense != nullptr && n_cols == n_features_ &&
-               dense->open_rows() + n_rows < dense->rows_per_block();
+        bool keeps = false;
+        with_blocks([&](const auto& dense) {
+            keeps = n_cols == n_features_ && dense.open_rows() + n_rows < dense.rows_per_block();
+        });
+        return keeps;
     }
 
     // Room for a row that will come with a later update: see OpenRows. Of a dense bank of that many
@@ -62,6 +117,7 @@ class Bank {
         if (std::holds_alternative<std::monostate>(store_)) {
             store_ = DenseStore(config_, n_features);
             n_features_ = n_features;
+            bound_ = {};
         }
         return std::get<DenseStore>(store_).place(ahead, more);
     }
@@ -70,13 +126,15 @@ class Bank {
     // of no use.
     bool is_whole() const { return is_whole_; }
 
-    // Throws BadRows, some rows taken in, if nobody has looked at them before and they are not as
+    // Throws BadRows, some rows taken in, if they have not been validated and are not as
     // they should be; see DenseStore and SparseMoments. Sparse rows must have been looked at where
     // the bank has quantiles or is dense.
     template <class Rows>
     void update(const Rows& rows, RowInfo info, std::size_t n_classes, unsigned n_threads) {
+        const Bound bound = bound_with(rows, info, n_classes);
         std::vector<double> times;
         timeline_.read(rows.n_rows, info, times);
+        bound_ = bound;
         n_classes_ = std::max(n_classes_, n_classes);
         is_whole_ = false;
         take(rows, info, n_threads);
@@ -86,10 +144,11 @@ class Bank {
     // Rows that it only keeps, and which must be finite. If a value is not, it says false and has
     // changed nothing: whether it is can be seen while the row is copied.
     template <class T>
-    bool keep_if_finite(const MatrixView<T>& matrix, const RowInfo& info, std::size_t n_classes) {
+    bool keep_if_finite(const MatrixView<T>& matrix, const RowInfo& info, std::size_t n_classes,
+                        unsigned n_threads) {
         const auto before = std::tuple(timeline_, n_classes_, is_whole_);
         try {
-            update(matrix, info, n_classes, 1);
+            update(matrix, info, n_classes, n_threads);
             return true;
         } catch (const NotFinite&) {
             std::tie(timeline_, n_classes_, is_whole_) = before;
@@ -98,14 +157,29 @@ class Bank {
     }
 
     // `other` saw other rows of the stream, its clock reading `start` less. Its class c is our
-    // class_map[c], its feature j our target[j]; there are n_classes and n_features with it.
+    // class_map[c], its feature j our target[j]; there are n_classes and n_features with it. A
+    // column that one of the banks does not have was 0 there if it is sparse, and is missing if it
+    // is dense. The columns of a bank without rows do not count.
     void merge(Bank other, std::span<const std::uint32_t> class_map,
                std::span<const std::size_t> target, std::size_t n_classes, std::size_t n_features,
                double start, unsigned n_threads) {
+        if (config_.absent_is_missing != other.config_.absent_is_missing)
+            throw std::invalid_argument("absent entries are missing in one bank, 0 in the other");
+        const bool brings = !std::holds_alternative<std::monostate>(other.store_) &&
+                            (other.has_rows() || n_features_ == 0);
+        const bool begins = brings && !has_rows();
+        if (brings && !config_.ignore_missing &&
+            ((!begins && lacks_columns(n_features)) || other.lacks_columns(n_features)))
+            throw std::invalid_argument("some rows would miss columns, which may not be missing");
         timeline_.join(other.timeline_, start);
+        bound_ = {};
         n_classes_ = std::max(n_classes_, n_classes);
         is_whole_ = false;
-        if (!std::holds_alternative<std::monostate>(other.store_)) {
+        if (begins) {
+            store_ = std::monostate();
+            n_features_ = 0;
+        }
+        if (brings) {
             if (start != 0.0) other.shift_clock(start, n_threads);
             join(std::move(other), class_map, target, n_features, n_threads);
         }
@@ -115,19 +189,20 @@ class Bank {
     // The same rows, features [begin, begin + count) only.
     Bank cut(std::size_t begin, std::size_t count) const {
         Bank part(config_, clock(), half_life());
+        part.half_lives_ = half_lives_;
         part.n_features_ = count;
         part.n_classes_ = n_classes_;
         part.timeline_ = timeline_;
-        if (const auto* dense = std::get_if<DenseStore>(&store_))
-            part.store_ = dense->cut(begin, count);
+        part.bound_ = {};
+        with_blocks([&](const auto& dense) { part.store_ = dense.cut(begin, count); });
         with_sparse([&](const auto& sparse) { part.store_ = sparse.cut(begin, count); });
         return part;
     }
 
     // Class totals seen from now.
-    std::vector<ClassTotal> totals() const {
-        Ledger ledger = current_ledger();
-        const double unit = timeline_.unit(ledger.epoch);
+    std::vector<ClassTotal> totals(std::size_t rung = 0) const {
+        Ledger ledger = current_ledger(rung);
+        const double unit = unit_of(rung, ledger.epoch);
         for (ClassTotal& total : ledger.totals) {
             total.weight *= unit;
             total.weight_squared *= unit * unit;
@@ -147,7 +222,7 @@ class Bank {
         // read(lo, hi, fill, visit), from several threads
         const auto write = [&](const auto& read) {
             parallel_chunks(out.n_features, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
-                SnapshotWriter writer(out, unit);
+                SnapshotWriter writer(out, now.totals, unit);
                 read(
                     begin + lo, begin + hi,
                     [&](const Column& column) { writer.fill(column, lo, hi); },
@@ -155,18 +230,69 @@ class Bank {
             });
         };
         if (const auto* dense = std::get_if<DenseStore>(&store_)) {
-            const RowBlock open = dense->open_block(now, fading());
-            const DenseReader reader = dense->reader(now, open);
+            const DenseReader reader = dense->reader(now, fading());
             const std::size_t n_bins = out.bins == nullptr ? 0 : out.n_bins;
             write([&](std::size_t lo, std::size_t hi, const auto&, const auto& visit) {
                 reader.read(lo, hi, n_bins, visit);
             });
         }
         with_sparse([&](const auto& sparse) {
-            const auto reader = sparse.reader(begin, out.n_features, now);
+            const auto reader = sparse.reader(now, out.bins == nullptr ? 1 : out.n_bins);
             write([&](std::size_t lo, std::size_t hi, const auto& fill, const auto& visit) {
                 reader(lo, hi, fill, visit);
             });
+        });
+    }
+
+    // The same at some of several half-lives.
+    void freeze(std::span<const std::size_t> rungs, std::size_t begin,
+                std::span<const SnapshotArrays> out, unsigned n_threads) const {
+        const auto* ladder = std::get_if<LadderStore>(&store_);
+        if (ladder == nullptr) return;  // no rows, no features
+        std::vector<Ledger> now;
+        for (const std::size_t rung : rungs) now.push_back(current_ledger(rung));
+        const LadderStore::Reader reader(*ladder, rungs, now);
+        parallel_chunks(out[0].n_features, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
+            std::vector<SnapshotWriter> writers;
+            for (std::size_t k = 0; k < rungs.size(); ++k)
+                writers.emplace_back(out[k], now[k].totals, unit_of(rungs[k], now[k].epoch));
+            reader.read(begin + lo, begin + hi,
+                        [&](std::size_t k, std::size_t j, const Column& column) {
+                            writers[k].write(column, j - begin);
+                        });
+        });
+    }
+    void freeze_some(std::span<const std::size_t> rungs, std::span<const std::size_t> features,
+                     std::span<const SnapshotArrays> out) const {
+        const auto* ladder = std::get_if<LadderStore>(&store_);
+        if (ladder == nullptr) return;  // no rows, no features
+        std::vector<Ledger> now;
+        for (const std::size_t rung : rungs) now.push_back(current_ledger(rung));
+        std::vector<SnapshotWriter> writers;
+        for (std::size_t k = 0; k < rungs.size(); ++k)
+            writers.emplace_back(out[k], now[k].totals, unit_of(rungs[k], now[k].epoch));
+        LadderStore::Reader(*ladder, rungs, now)
+            .read_chosen(features, [&](std::size_t k, std::size_t i, const Column& column) {
+                writers[k].write(column, i);
+            });
+    }
+
+    // Writes these features, as many as `out` has.
+    void freeze_some(std::span<const std::size_t> features, const SnapshotArrays& out) const {
+        const Ledger now = current_ledger();
+        SnapshotWriter writer(out, now.totals, timeline_.unit(now.epoch));
+        std::size_t i = 0;  // of the feature that is read
+        const auto take = [&](const Column& column) { writer.write(column, i); };
+        const auto visit = [&](std::size_t, const Column& column) { take(column); };
+        if (const auto* dense = std::get_if<DenseStore>(&store_)) {
+            const DenseReader reader = dense->reader(now, fading());
+            const std::size_t n_bins = out.bins == nullptr ? 0 : out.n_bins;
+            for (i = 0; i < features.size(); ++i)
+                reader.read(features[i], features[i] + 1, n_bins, visit);
+        }
+        with_sparse([&](const auto& sparse) {
+            const auto reader = sparse.reader(now, out.bins == nullptr ? 1 : out.n_bins);
+            for (i = 0; i < features.size(); ++i) reader(features[i], features[i] + 1, take, visit);
         });
     }
 
@@ -191,11 +317,34 @@ class Bank {
                    store_);
     }
 
+    // What a dense bank takes at most with so many classes, however many rows of weight 1 come.
+    std::size_t most_bytes(std::size_t n_classes) const {
+        std::size_t bytes = Bound().bytes;
+        Coming any;
+        any.columns = n_features_;
+        any.classes = std::max(n_classes_, n_classes);
+        with_blocks([&](const auto& dense) { bytes = sizeof(Bank) + dense.most_bytes(any); });
+        return bytes;
+    }
+
+    // What nbytes() may come to with rows of which no more is known.
+    std::size_t most_bytes_with(const Coming& coming, bool are_sparse) const {
+        return bound_with(coming, are_sparse).bytes;
+    }
+
+    // Makes bounds tight again, for rows of such classes and weights.
+    void measure(const Coming& coming) {
+        bound_ = {nbytes(), coming.classes, coming.is_wide};
+        with_sparse([&](const auto& sparse) {
+            bound_.bytes = sizeof(Bank) + sparse.settled_bytes(coming.classes, coming.is_wide);
+        });
+    }
+
     template <class Archive>
     void archive(Archive& ar) {
         std::uint8_t moments = config_.moments;
         std::uint8_t quantiles = config_.quantiles;
-        std::uint8_t ignore_missing = config_.ignore_missing;
+        std::uint8_t ignore_missing = config_.absent_is_missing ? 2 : config_.ignore_missing;
         std::uint8_t kind = static_cast<std::uint8_t>(store_.index());
         std::uint64_t n_features = n_features_;
         std::uint64_t n_classes = n_classes_;
@@ -204,7 +353,7 @@ class Bank {
         ar(n_features, n_classes);
         timeline_.archive_readings(ar);
         ar(kind);
-        require(config_.epsilon >= kSmallestEpsilon && config_.epsilon < 0.5 && kind <= 3 &&
+        require(config_.epsilon >= kSmallestEpsilon && config_.epsilon < 0.5 && kind <= 4 &&
                 (moments != 0 || quantiles != 0));
         require(n_classes <= std::numeric_limits<std::uint32_t>::max());
         // While a bank is stored nothing is written: other threads may ask for its settings.
@@ -212,48 +361,160 @@ class Bank {
             config_.moments = moments != 0;
             config_.quantiles = quantiles != 0;
             config_.ignore_missing = ignore_missing != 0;
+            config_.absent_is_missing = ignore_missing == 2;
             n_features_ = n_features;
             n_classes_ = n_classes;
+            bound_ = {};
         }
         if (kind != store_.index()) {
             if (kind == 1) store_ = DenseStore(config_, 0);
             if (kind == 2) store_ = SparseStore(config_, 0);
             if (kind == 3) store_ = SparseMoments(config_, 0);
+            if (kind == 4) store_ = LadderStore(config_, {}, 0);
         }
-        require(kind != 3 || quantiles == 0);
-        if (auto* dense = std::get_if<DenseStore>(&store_)) dense->archive(ar);
+        require(kind < 2 || kind == 4 || (kind == 2) == (quantiles != 0));
+        with_blocks([&](auto& dense) { dense.archive(ar); });
+        if constexpr (requires { ar.expect_end(); })
+            if (const auto* ladder = std::get_if<LadderStore>(&store_))
+                half_lives_ = ladder->half_lives();
         with_sparse([&](auto& sparse) { sparse.archive(ar); });
     }
 
-    // What has come from bytes is believed only after this.
-    void check() {
+    // Validates a deserialized state.
+    void check() const {
         timeline_.check();
         if (const auto* dense = std::get_if<DenseStore>(&store_))
             dense->check(n_features_, n_classes_, now(), fading());
         else
-            require(is_sparse() || n_features_ == 0);
+            require(is_sparse() || is_ladder() || n_features_ == 0);
+        if (const auto* ladder = std::get_if<LadderStore>(&store_)) {
+            ladder->check(n_features_, n_classes_, now());
+            require(half_lives_[0] == half_life());
+        }
         with_sparse(
             [&](const auto& sparse) { sparse.check(n_features_, n_classes_, now(), fading()); });
-        const auto* stored = std::get_if<SparseStore>(&store_);
-        if (stored != nullptr && !config_.quantiles) store_ = without_quantiles(*stored, config_);
+    }
+
+    // Whether both may have seen the same rows: only half-lives may differ.
+    bool is_like(const Bank& other) const {
+        const auto rows_of = [](const Bank& bank) {
+            std::vector<std::uint64_t> rows;
+            for (const ClassTotal& total : bank.current_ledger().totals) rows.push_back(total.rows);
+            return rows;
+        };
+        return config_ == other.config_ && clock() == other.clock() && ticks() == other.ticks() &&
+               now() == other.now() && n_features_ == other.n_features_ &&
+               n_classes_ == other.n_classes_ && store_.index() == other.store_.index() &&
+               open_rows() == other.open_rows() && rows_of(*this) == rows_of(other);
     }
 
   private:
+    friend class Forecast;
+
+    // An upper bound on nbytes() that is kept without a walk over the state: what was measured, and
+    // what rows since then may have added, as long as there are no more classes, and no weights of
+    // another kind, than it was measured for.
+    struct Bound {
+        std::size_t bytes = std::numeric_limits<std::size_t>::max();  // unknown
+        std::size_t classes = 0;
+        bool is_wide = false;
+    };
+    static constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
     Config config_;
     Timeline timeline_;
     std::size_t n_features_ = 0;
     std::size_t n_classes_ = 0;
     bool is_whole_ = true;
+    Bound bound_{sizeof(Bank), std::numeric_limits<std::size_t>::max(), true};
+    std::vector<double> half_lives_;  // empty: one
     // what kind of store is stored as a number: its place
-    std::variant<std::monostate, DenseStore, SparseStore, SparseMoments> store_;
+    std::variant<std::monostate, DenseStore, SparseStore, SparseMoments, LadderStore> store_;
 
     const Fading& fading() const { return timeline_.fading(); }
 
+    bool has_rows() const { return current_ledger().rows() > 0; }
+    bool lacks_columns(std::size_t n_features) const {
+        return is_dense() && n_features_ < n_features;
+    }
+
+    template <class Rows>
+    Coming coming(const Rows& rows, const RowInfo& info, std::size_t n_classes) const {
+        constexpr std::uint64_t kMostWhole = std::uint64_t{1} << 30;  // rows of weight 1
+        constexpr bool is_csr = requires { rows.n_stored; };
+        Coming coming;
+        coming.rows = rows.n_rows;
+        coming.columns = std::max(n_features_, rows.n_cols);
+        coming.classes = std::max(n_classes_, n_classes);
+        if constexpr (is_csr)
+            coming.values = rows.n_stored;
+        else
+            coming.values = rows.n_rows * rows.n_cols;
+        coming.is_wide = fading().fades() || !info.weights.empty() ||
+                         timeline_.ticks() + rows.n_rows >= kMostWhole;
+        coming.may_shrink = !info.weights.empty() || clock() == Clock::time;
+        return coming;
+    }
+
+    template <class Rows>
+    Bound bound_with(const Rows& rows, const RowInfo& info, std::size_t n_classes) const {
+        return bound_with(coming(rows, info, n_classes), requires { rows.n_stored; });
+    }
+    Bound bound_with(const Coming& coming, bool are_sparse) const {
+        Bound bound = bound_;
+        if (is_empty()) bound = {sizeof(Bank), coming.classes, coming.is_wide};
+        const bool holds = coming.classes <= bound.classes && coming.is_wide <= bound.is_wide;
+        const auto grow = [&](const auto& store) {
+            bound.bytes = store.most_bytes_with(coming, bound.bytes);
+        };
+        if (is_dense() || (is_empty() && !are_sparse)) {
+            const auto grow_blocks = [&](const auto& dense) {
+                if (bound.bytes != Bound().bytes) grow(dense);
+                bound.bytes = std::min(bound.bytes, sizeof(Bank) + dense.most_bytes(coming));
+            };
+            with_blocks(grow_blocks);
+            if (is_empty())
+                rungs() > 1 ? grow_blocks(LadderStore(config_, half_lives_, 0))
+                            : grow_blocks(DenseStore(config_, 0));
+        } else if (!holds || bound.bytes == Bound().bytes) {
+            bound = {};
+        } else if (is_empty()) {
+            config_.quantiles ? grow(SparseStore(config_, 0)) : grow(SparseMoments(config_, 0));
+        } else {
+            with_sparse(grow);
+        }
+        return bound;
+    }
+
+    void make_blocks(std::size_t n_features) {
+        if (rungs() > 1)
+            store_ = LadderStore(config_, half_lives_, n_features);
+        else
+            store_ = DenseStore(config_, n_features);
+    }
     void make_sparse(std::size_t n_features) {
         if (config_.quantiles)
             store_ = SparseStore(config_, n_features);
         else
             store_ = SparseMoments(config_, n_features);
+    }
+
+    // Calls use(store) if that is one of dense rows.
+    template <class Use>
+    void with_blocks(const Use& use) {
+        if (auto* dense = std::get_if<DenseStore>(&store_)) use(*dense);
+        if (auto* ladder = std::get_if<LadderStore>(&store_)) use(*ladder);
+    }
+    template <class Use>
+    void with_blocks(const Use& use) const {
+        if (const auto* dense = std::get_if<DenseStore>(&store_)) use(*dense);
+        if (const auto* ladder = std::get_if<LadderStore>(&store_)) use(*ladder);
+    }
+
+    // What a weight stored at `epoch` is multiplied by, seen from now.
+    double unit_of(std::size_t rung, std::int64_t epoch) const {
+        return rungs() == 1 ? timeline_.unit(epoch)
+                            : timeline_.with_half_life(half_lives_.at(rung)).unit(epoch);
     }
 
     // Calls use(store) if that is a sparse one.
@@ -270,11 +531,9 @@ class Bank {
 
     template <class T>
     void take(const MatrixView<T>& matrix, const RowInfo& info, unsigned n_threads) {
-        if (std::holds_alternative<std::monostate>(store_))
-            store_ = DenseStore(config_, matrix.n_cols);
+        if (std::holds_alternative<std::monostate>(store_)) make_blocks(matrix.n_cols);
         widen_to(matrix.n_cols);
-        if (auto* dense = std::get_if<DenseStore>(&store_))
-            dense->update(matrix, info, fading(), n_threads);
+        with_blocks([&](auto& dense) { dense.update(matrix, info, fading(), n_threads); });
         add_rows(matrix, info, n_threads);
     }
 
@@ -282,10 +541,12 @@ class Bank {
     void take(const CsrView<T, Index>& matrix, const RowInfo& info, unsigned n_threads) {
         if (std::holds_alternative<std::monostate>(store_)) make_sparse(matrix.n_cols);
         widen_to(matrix.n_cols);
-        if (auto* dense = std::get_if<DenseStore>(&store_))
-            for_each_dense_part(matrix, n_features_, [&](std::size_t i, const auto& part) {
-                dense->update(part, info.part(i, part.n_rows), fading(), n_threads);
-            });
+        with_blocks([&](auto& dense) {
+            for_each_dense_part(
+                matrix, n_features_, absent_entry(), [&](std::size_t i, const auto& part) {
+                    dense.update(part, info.part(i, part.n_rows), fading(), n_threads);
+                });
+        });
         add_rows(matrix, info, n_threads);
     }
 
@@ -296,7 +557,7 @@ class Bank {
             if (other.is_sparse())
                 make_sparse(n_features);
             else
-                store_ = DenseStore(config_, n_features);
+                make_blocks(n_features);
             n_features_ = n_features;
         }
         if (is_sparse() && other.is_sparse()) {
@@ -309,27 +570,40 @@ class Bank {
             return;
         }
         // a sparse and a dense state meet as dense ones, the zeros written out
+        std::vector<std::size_t> places(target.begin(), target.end());
+        if (is_sparse()) widen_to(n_features);
+        if (other.is_sparse()) {
+            other.widen_to(n_features);
+            std::vector<bool> taken(n_features, false);
+            for (const std::size_t j : target) taken[j] = true;
+            for (std::size_t j = 0; j < n_features; ++j)
+                if (!taken[j]) places.push_back(j);
+        }
         make_dense(n_threads);
         other.make_dense(n_threads);
         widen_to(n_features);
-        auto& theirs = std::get<DenseStore>(other.store_);
-        bool in_place = target.size() == n_features;
-        for (std::size_t j = 0; j < target.size(); ++j) in_place = in_place && target[j] == j;
-        std::get<DenseStore>(store_).merge(in_place ? theirs : theirs.widened(target, n_features),
-                                           class_map, n_classes_, fading(), n_threads);
+        bool in_place = places.size() == n_features;
+        for (std::size_t j = 0; j < places.size(); ++j) in_place = in_place && places[j] == j;
+        with_blocks([&](auto& dense) {
+            auto& theirs = std::get<std::decay_t<decltype(dense)>>(other.store_);
+            dense.merge(in_place ? theirs : theirs.widened(places, n_features), class_map,
+                        n_classes_, fading(), n_threads);
+        });
     }
+
+    double absent_entry() const { return config_.absent_is_missing ? kMissing : 0.0; }
 
     void widen_to(std::size_t n_features) {
         with_sparse([&](auto& sparse) {
             if (n_features > sparse.n_features()) sparse.grow(n_features);
         });
-        if (auto* dense = std::get_if<DenseStore>(&store_)) {
-            if (n_features > dense->n_features()) {
-                std::vector<std::size_t> same(dense->n_features());
+        with_blocks([&](auto& dense) {
+            if (n_features > dense.n_features()) {
+                std::vector<std::size_t> same(dense.n_features());
                 for (std::size_t j = 0; j < same.size(); ++j) same[j] = j;
-                *dense = dense->widened(same, n_features);
+                dense = dense.widened(same, n_features);
             }
-        }
+        });
         n_features_ = std::max(n_features_, n_features);
     }
 
@@ -337,14 +611,15 @@ class Bank {
     template <class Rows>
     void add_rows(const Rows& rows, const RowInfo& info, unsigned n_threads) {
         with_sparse([&](auto& sparse) {
-            for_each_sparse_row(rows, [&](std::size_t i, const auto& row) {
-                sparse.add_row(info.classes[i], info.weights.empty() ? 1.0 : info.weights[i],
-                               info.times.empty() ? 0.0 : info.times[i], fading(), row, n_threads);
-            });
+            if constexpr (requires { sparse.expect_classes(n_classes_); })
+                sparse.expect_classes(n_classes_);
+            sparse.update(rows, info, fading(), n_threads);
         });
     }
 
-    Ledger current_ledger() const {
+    Ledger current_ledger(std::size_t rung = 0) const {
+        if (const auto* ladder = std::get_if<LadderStore>(&store_))
+            return ladder->ledger(rung, n_classes_);
         if (const auto* dense = std::get_if<DenseStore>(&store_))
             return dense->ledger(n_classes_, fading());
         Ledger ledger;
@@ -355,8 +630,7 @@ class Bank {
 
     void shift_clock(double ticks, unsigned n_threads) {
         const double latest = now() + ticks;
-        if (auto* dense = std::get_if<DenseStore>(&store_))
-            dense->shift_clock(ticks, latest, fading());
+        with_blocks([&](auto& dense) { dense.shift_clock(ticks, latest, fading()); });
         with_sparse([&](auto& sparse) { sparse.shift_clock(ticks, latest, fading(), n_threads); });
     }
 

@@ -5,28 +5,28 @@
 #include <string_view>
 #include <tuple>
 
+#include "driftsieve/base/sparse_row.hpp"
+#include "driftsieve/ladder/ladder_kernels.hpp"
+
 namespace driftsieve {
 
-// The values of a sparse row and their columns, which rise, after which there are `more` columns of
-// rows to come.
-template <class T, class Index>
-struct SparseRow {
-    const T* values;
-    const Index* columns;
-    std::size_t count;
-    std::size_t more;
-    bool is_canonical = true;  // else nobody has seen yet whether columns rise and exist
-};
-// Some of its values, which may be those of float.
+// Some values of a sparse row, which may be those of float.
 struct SparseValues {
     double* values;
     std::uint32_t* columns;
 };
+// Sums of columns: that of column j is weights[j * stride], and squares[j * stride] if squares are
+// summed up too. Else that is null, and stride a power of two.
+struct ColumnSums {
+    double* weights;
+    double* squares;
+    std::size_t stride;
+    std::size_t n_columns;
+};
 // See Kernels::add_weight.
 template <class T, class Index>
-using AddWeight = std::size_t (*)(const SparseRow<T, Index>& row, double weight, double* weights,
-                                  std::size_t stride, std::size_t n_columns,
-                                  const SparseValues& found);
+using AddWeight = std::size_t (*)(const SparseRow<T, Index>& row, double weight,
+                                  const ColumnSums& sums, const SparseValues& found);
 
 // The inner loops that wide registers speed up. They are compiled once per instruction set from one
 // source (cpp/src/*kernels.cpp) and picked when the library is first used;
@@ -61,23 +61,25 @@ struct Kernels {
     };
     StripSums (*read_strip)(const Rows& rows, const CellRule* rules, const double* shifts,
                             std::uint32_t* out, std::size_t out_stride);
-    // Counts values into cells. The finest cell f lies in coarse cell f >> bits, whose entry of
-    // `cut` has the first cell of that coarse cell and, 16 bits higher, by how much to shift the
-    // rest of f. The cell of each value is kept in `index`.
+    // The cells of values. The finest cell f lies in coarse cell f >> bits, whose entry of `cut`
+    // has the first cell of that coarse cell and, 16 bits higher, by how much to shift the rest
+    // of f.
     struct Cuts {
         const std::uint32_t* cut;
         std::size_t n;
         unsigned bits;
     };
-    void (*count_cells)(const std::uint32_t* finest, std::size_t n, const Cuts& cuts,
-                        std::uint16_t* index, std::uint16_t* cells);
+    void (*find_cells)(const std::uint32_t* finest, std::size_t n, const Cuts& cuts,
+                       std::uint16_t* index);
+    // Counts values, of which each has the number of a cell, into the cells.
+    void (*count_cells)(const std::uint16_t* index, std::size_t n, std::uint16_t* cells);
     // The same with weights. Meanwhile memory is asked for numbers that will be needed soon.
     struct Ahead {
         const double* numbers;
         std::size_t n;
     };
-    void (*weigh_cells)(const std::uint32_t* finest, const double* weights, std::size_t n,
-                        const Cuts& cuts, const Ahead& ahead, std::uint16_t* index, double* cells);
+    void (*weigh_cells)(const std::uint16_t* index, const double* weights, std::size_t n,
+                        const Ahead& ahead, double* cells);
     // What all classes together have in n cells; those of a class stand `stride` after those of the
     // one before. How many are not empty, and the numbers, in order, of those that hold more than
     // `most`: how many there are, and what the fullest of the others holds. There is room for all.
@@ -103,6 +105,12 @@ struct Kernels {
     std::size_t (*find_others)(const double* values, const std::uint16_t* numbers, std::size_t n,
                                const std::uint16_t* wanted, const double* expected,
                                std::size_t n_wanted, std::uint32_t* out);
+    // How many of n_ends numbers that rise, at most 254, are below each value; of NaN, anything.
+    void (*find_buckets)(const double* values, std::size_t n, const double* ends,
+                         std::size_t n_ends, std::uint8_t* out);
+    // Positions of the keys that are `wanted`, in order.
+    std::size_t (*find_key)(const std::uint8_t* keys, std::size_t n, std::uint8_t wanted,
+                            std::uint32_t* out);
     // Whether all values are multiples of `width`, a power of two.
     bool (*are_multiples)(const double* values, std::size_t n, double width);
     // Columns of a strip: out[j * n + k] = row order[k], column j, for kStrip columns side by side.
@@ -162,11 +170,11 @@ struct Kernels {
     // ones of this column. There is room for one place for each key and four more.
     std::size_t (*find_in_cells)(const std::int8_t* keys, std::size_t n, const std::int8_t* wanted,
                                  std::uint32_t* places);
-    // Adds `weight` to weights[column * stride] for each value of a row that is not 0; stride is a
-    // power of two. Those of them that are not 1 either (NaN is neither) are written to `found`, in
-    // order, and their number is returned; there is room for kPast more. If the row is not known to
-    // be canonical and columns turn out not to rise from 0 or more to below n_columns, it is
-    // kRefused, the row half added.
+    // Adds `weight`, and its square, to the sums of the columns in which a row is not 0. Those of
+    // them that are not 1 either (NaN is neither) are written to `found`, in order, and their
+    // number is returned; there is room for kPast more. If the row is not known to be canonical and
+    // columns turn out not to rise from 0 or more to below n_columns, it is kRefused, the row half
+    // added.
     static constexpr std::size_t kPast = 8;
     static constexpr std::size_t kRefused = static_cast<std::size_t>(-1);
     std::tuple<AddWeight<double, std::int32_t>, AddWeight<double, std::int64_t>,
@@ -181,6 +189,8 @@ struct Kernels {
     // Sorts lists of kSlots values, kPivots * kStrip of them side by side.
     static constexpr std::size_t kSlots = 8;
     void (*sort_slots)(double* slots);
+    // Of numbers at several half-lives.
+    const LadderKernels* ladder;
 };
 
 const Kernels& kernels();

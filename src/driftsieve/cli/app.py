@@ -4,34 +4,68 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import version
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from driftsieve.cli import demo, inspect, merge, report, screen
-from driftsieve.cli.errors import FAILED, OK, explain
-from driftsieve.reproduce.command import reproduce
+from driftsieve._arguments import spelling
+from driftsieve.cli.errors import FAILED, INTERRUPTED, OK, explain, option
+
+COMMANDS = {
+    "screen": "Screen the features of a labelled stream in one pass, and print the best.",
+    "merge": "Merge banks that saw different rows of the same stream.",
+    "inspect": "Tell what is in a bank: rows, classes, features, settings, bytes, certificate.",
+    "report": "Write a report that opens in any browser, offline.",
+    "demo": "Screen a small stream whose relevant features change half way.",
+    "reproduce": "Make a table or figure of the paper: csv and markdown, png and svg, and what it "
+    "claims.",
+}
+"""The first line of each command's docstring: the list of commands imports none of them."""
+
+_MODULES = {"reproduce": "driftsieve.reproduce.command"}  # others are in driftsieve.cli
+
+
+class Commands(TyperGroup):
+    """Commands whose modules are imported when they are called.
+
+    numpy and scipy take longer to import than most commands take to run, so that each command
+    imports only what it needs, and the list of commands nothing.
+    """
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command if name is None else load(name), rest
+
+
+def load(name: str) -> Any:
+    """Import a command; Ctrl-C meanwhile is quiet."""
+    try:
+        module = import_module(_MODULES.get(name, f"driftsieve.cli.{name}"))
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+    alone = typer.Typer(add_completion=False)
+    alone.command(name)(getattr(module, name))
+    return typer.main.get_command(alone)
+
 
 app = typer.Typer(
     name="driftsieve",
+    cls=Commands,
     help="Which features of a labelled data stream matter now.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-# A command is a function with typer's annotations; one that has commands of its own is
-# added by app.add_typer(...).
-app.command()(screen.screen)
-app.command()(merge.merge)
-app.command()(inspect.inspect)
-app.command()(report.report)
-app.command()(demo.demo)
-app.command()(reproduce)
+for _name, _line in COMMANDS.items():
+    app.command(_name, help=_line)(lambda: None)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         print(f"driftsieve {version('driftsieve')}")
         raise typer.Exit
 
@@ -53,7 +87,8 @@ def run(arguments: list[str]) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         command = typer.main.get_command(app)
-        code = command.main(arguments, "driftsieve", standalone_mode=False, obj=arguments)
+        with spelling(option):
+            code = command.main(arguments, "driftsieve", standalone_mode=False, obj=arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # What reads our output has seen enough. Python would complain when it flushes at exit.

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from driftsieve import atomic
-from driftsieve import demo as stream
+from driftsieve._storage import atomic
+from driftsieve._text import printable
+from driftsieve.cli import demo_stream as stream
 from driftsieve.cli.options import check_output
-from driftsieve.report.text import printable
 
 
 def demo(

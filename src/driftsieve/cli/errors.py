@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
-import re
+import shlex
 import sys
 import traceback
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
 
 import typer
 
-from driftsieve.report.text import printable
-from driftsieve.sources import SourceError
+from driftsieve._text import printable
+from driftsieve.exceptions import SourceError, SourceWarning
 
 OK, FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
@@ -20,21 +23,10 @@ OK, FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 UsageError, ClickException = typer.BadParameter.__mro__[1:3]
 
 _TROUBLE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
-# Messages of the Python interface speak of its arguments; what they quote is the user's.
-_QUOTED = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-_WORDS = "target|time|weight|format|missing|drop|categorical|header|t"  # that mean other things too
-_NAMES = (
-    "alpha|epsilon|half_life|delimiter|zero_based|max_features|max_classes|max_bytes|on_limit|"
-    "sample_weight"
-)
-_ARGUMENT = re.compile(
-    rf"""{_QUOTED}|\b(?:({_WORDS})(?==| must )|({_NAMES})\b)(?:=(?:True|"?([\w,]*\w)"?)?)?"""
-)
-_OTHER_NAMES = {"sample_weight": "weight", "t": "time"}
 
 
 class CommandError(Exception):
-    """An error that was put into words; the command ends with its exit code."""
+    """User-facing error with an exit code."""
 
     def __init__(self, message: str, code: int = BAD_INPUT) -> None:
         super().__init__(message)
@@ -42,9 +34,26 @@ class CommandError(Exception):
 
 
 def say(message: str) -> None:
-    """A line on standard error, whatever the names in it."""
-    with suppress(OSError):  # nobody listens any more
+    """Print a line on standard error, with names made printable."""
+    with suppress(OSError):  # standard error is closed
         print(printable(message), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def saying_warnings() -> Iterator[None]:
+    """Warnings of sources as lines on standard error."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Any, category: Any, *place: Any) -> None:
+            if issubclass(category, SourceWarning):
+                say(str(message))
+            else:
+                usual(message, category, *place)
+
+        warnings.simplefilter("always", SourceWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 def explain(error: BaseException) -> int:
@@ -54,7 +63,10 @@ def explain(error: BaseException) -> int:
     if isinstance(error, ClickException):
         return _usage(error)
     code, text = _described(error)
-    text = " ".join("; ".join([text, *getattr(error, "__notes__", ())]).split())
+    notes = getattr(error, "__notes__", ())
+    if notes:
+        text = " ".join([f"{text.rstrip('.')}.", *notes])
+    text = " ".join(text.split())
     say(text if code in (INTERRUPTED, TERMINATED) else f"driftsieve: {text}")
     return code
 
@@ -65,17 +77,17 @@ def _described(error: BaseException) -> tuple[int, str]:
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return INTERRUPTED, "Interrupted."
     if isinstance(error, SourceError):
-        return BAD_INPUT, as_options(str(error), error.file or "")
+        return BAD_INPUT, str(error)
     if isinstance(error, OSError):
         name = f"{os.fspath(error.filename)!s}: " if error.filename else ""
         code = FAILED if error.errno in _TROUBLE else BAD_INPUT
         return code, name + (error.strerror or str(error))
     if isinstance(error, ValueError | TypeError | ImportError):
-        return BAD_INPUT, as_options(str(error))
+        return BAD_INPUT, str(error)
     if isinstance(error, MemoryError):
-        return FAILED, "there is not enough memory"
+        return FAILED, "Not enough memory."
     problem = f"{type(error).__name__}: {error}"
-    return FAILED, f"internal error, please report it with DRIFTSIEVE_DEBUG=1 set: {problem}"
+    return FAILED, f"Internal error, please report it with DRIFTSIEVE_DEBUG=1 set: {problem}"
 
 
 def _usage(error: BaseException) -> int:
@@ -87,20 +99,13 @@ def _usage(error: BaseException) -> int:
     return BAD_INPUT
 
 
-def as_options(text: str, *files: str) -> str:
-    """The arguments of Python in a message, which may begin with a file, as options.
+def option(name: str, value: Any) -> str:
+    """Return a Python parameter as an option of the command line.
 
-    >>> as_options('Input X contains NaN. Pass missing="ignore" to leave missing values out.')
-    'Input X contains NaN. Pass --missing ignore to leave missing values out.'
+    >>> option("missing", "ignore"), option("header", False), option("max_bytes", None)
+    ('--missing ignore', '--no-header', '--max-bytes')
     """
-
-    def option(found: re.Match[str]) -> str:
-        word, name, value = found.groups()
-        argument = word or name
-        if argument is None:  # a quotation
-            return found[0]
-        typed = "--" + _OTHER_NAMES.get(argument, argument).replace("_", "-")
-        return f"{typed} {value}" if value else typed
-
-    file = max((name for name in files if text.startswith(name)), key=len, default="")
-    return file + _ARGUMENT.sub(option, text.removeprefix(file))
+    if isinstance(value, bool):
+        name, value = name if value else f"no-{name}", None
+    typed = "--" + name.replace("_", "-")
+    return typed if value is None else f"{typed} {shlex.quote(str(value))}"

@@ -8,18 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-from driftsieve.bank import Bank
-from driftsieve.checkpoint import Place
+from driftsieve._text import printable
 from driftsieve.cli import show
+from driftsieve.cli.checkpoint import Place
 from driftsieve.cli.options import Json
-from driftsieve.cli.ranking import certificate
 from driftsieve.cli.state import read_state
 from driftsieve.history import ScoreHistory
+from driftsieve.memory import LearnedBank
+from driftsieve.memory.reading import AnyBank
 from driftsieve.report import to_json
-from driftsieve.report.text import printable
 
-_SETTINGS = ("epsilon", "half_life", "alpha", "clock", "missing", "moments", "quantiles")
-_N_CLASSES = 20  # shown to people
+_SETTINGS = ("epsilon", "half_life", "decay", "clock", "missing", "moments", "quantiles")
+_N_CLASSES = _N_COLUMNS = 20  # shown to people
 
 
 def inspect(
@@ -33,7 +33,7 @@ def inspect(
         content |= _bank(state.bank)
     if state.place is not None:
         content |= {"input": _place(state.place)}
-        content["beyond_limits"] |= {"values": state.place.values_ignored}
+        content["beyond_limits"]["values"] += state.place.values_ignored
     if state.history is not None:
         content |= {"history": _history(state.history)}
     if json:
@@ -42,13 +42,14 @@ def inspect(
         _print(content)
 
 
-def _bank(bank: Bank) -> dict[str, Any]:
+def _bank(bank: AnyBank) -> dict[str, Any]:
     return {
-        **show.facts(bank, certificate(bank)),
+        **show.facts(bank, show.quality_of(bank)),
         "named_features": bank.feature_names is not None,
         "memory_bytes": bank.nbytes,
         "now": bank.now,
         "settings": {name: getattr(bank, name) for name in _SETTINGS},
+        "memory": str(bank.memory) if isinstance(bank, LearnedBank) else None,
     }
 
 
@@ -60,12 +61,13 @@ def _place(place: Place) -> dict[str, Any]:
         "reasons": list(place.reasons),
         "files": files,
         "settings": place.settings,
+        "columns": place.columns,
     }
 
 
 def _history(history: ScoreHistory) -> dict[str, Any]:
     return {
-        "score": history.score,
+        "score": history.score_func,
         "k": history.k,
         "records": len(history),
         "positions": [history.positions[0], history.positions[-1]] if len(history) else [],
@@ -100,6 +102,8 @@ def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
             ]
         settings = ", ".join(f"{k}={v}" for k, v in content["settings"].items())
         lines.append(("settings", settings))
+        if content["memory"]:
+            lines.append(("learned", content["memory"]))
     if beyond := show.beyond_limits(content.get("beyond_limits", {})):
         lines.append(("beyond the limits", f"{beyond} left out"))
     if place := content.get("input"):
@@ -109,6 +113,11 @@ def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
             lines.append(
                 ("from", f"{file['name']} ({file['n_bytes']:,} of {file['size']:,} bytes)")
             )
+        for kind in ("numbers", "text"):
+            names = [name for name, read_as in place["columns"].items() if read_as == kind]
+            others = f" and {len(names) - _N_COLUMNS:,} more" if len(names) > _N_COLUMNS else ""
+            if names:
+                lines.append((f"read as {kind}", ", ".join(names[:_N_COLUMNS]) + others))
     if past := content.get("history"):
         facts = f"{past['records']} records of {past['score']}, {past['events']:,} changes of the"
         steady = "" if math.isnan(past["stability"]) else f", stability {past['stability']:.3f}"

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from driftsieve import atomic
-from driftsieve.checkpoint import Checkpoint
+from driftsieve._storage import atomic
+from driftsieve.cli.checkpoint import Checkpoint
 from driftsieve.cli.errors import CommandError, say
 from driftsieve.cli.run import Run
 
@@ -35,7 +35,8 @@ class Every:
         found = _EVERY.fullmatch(text.strip())
         if found is None or not int(found[1]):
             raise CommandError(
-                f"--checkpoint-every takes rows (100000) or a time (30s), got {text!r}"
+                "--checkpoint-every must be a number of rows (100000) or a time (30s), got "
+                f"{text!r}."
             )
         number, unit = int(found[1]), found[2]
         return cls(seconds=number * _SECONDS[unit]) if unit else cls(rows=number)
@@ -66,7 +67,7 @@ class Keeper:
             self._run.checkpoint().save(self.path)
         except OSError as error:
             held = f"{self._rows:,}" if self._rows else "none"
-            error.add_note(f"the state holds {held} of the {self._run.bank.n_rows:,} rows screened")
+            error.add_note(f"The state has {held} of the {self._run.bank.n_rows:,} rows screened.")
             raise
         self._rows, self._moment = self._run.bank.n_rows, time.monotonic()
 
@@ -77,25 +78,27 @@ class Keeper:
         return self.path is not None and bank.is_whole and bank.n_rows > self._rows
 
     def how_to_go_on(self, arguments: Sequence[str]) -> str:
-        """What to say to somebody who stopped the run, given the arguments of the command."""
+        """Return how to continue a stopped run, given the arguments of the command."""
         rows = f"{self._run.bank.n_rows:,} rows"
         if self.path is None:
-            return f"Stopped after {rows}; nothing is kept without --state."
+            return f"Stopped after {rows}. Nothing is saved without --state."
         if not self.path.exists():
-            return f"Stopped before the first batch; nothing is kept in {self.path} yet."
+            return f"Stopped before the first batch. Nothing is saved in {self.path} yet."
         more = [a for a in arguments if a not in ("--force", "--resume")] + ["--resume"]
         if self._run.batches.total_bytes is None and "--accept-changed-input" not in more:
             more.append("--accept-changed-input")  # a pipe cannot be checked
         again = shlex.join(["driftsieve", *more])
-        return f"Stopped after {rows}, which are in {self.path}. To go on: {again}"
+        return f"Stopped after {rows}, which are saved in {self.path}. To continue: {again}"
 
 
-def opened(path: Path, *, resume: bool, force: bool, n_threads: int | None) -> Checkpoint | None:
-    """The checkpoint to go on from, None to begin; nothing is ever lost without ``force``."""
+def checkpoint_of(
+    path: Path, *, resume: bool, force: bool, n_threads: int | None
+) -> Checkpoint | None:
+    """Return the checkpoint to resume, or None; keep an existing one without ``force``."""
     atomic.check(path)
     if not path.exists():
         if resume:
-            say(f"{path} is not there yet: starting at the first row")
+            say(f"{path} does not exist yet. Starting at the first row.")
     elif resume:
         atomic.remove_stale(path)
         try:
@@ -104,7 +107,8 @@ def opened(path: Path, *, resume: bool, force: bool, n_threads: int | None) -> C
             raise CommandError(f"{path} cannot be resumed: {error}") from error
     elif not force:
         raise CommandError(
-            f"{path} exists: pass --resume to go on from it, or --force to start anew"
+            f"--state must be a new file, got {path}, which exists. Pass --resume to continue from "
+            "it, or --force to replace it."
         )
     atomic.remove_stale(path)
     return None

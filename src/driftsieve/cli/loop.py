@@ -46,11 +46,13 @@ def _read(run: Run, keeper: Keeper, signals: Signals) -> None:
                 watch.rows_done(run.bank.n_rows, run.leaders)
     except Exception as error:
         if isinstance(error, MemoryError):
-            error.add_note("a smaller --batch-size may help, or --max-bytes to stop earlier")
+            error.add_note("A smaller --batch-size may help, or --max-bytes to stop earlier.")
         _note_left_out(error, run)
         if keeper.is_behind:
             keeper.save()
-            error.add_note(f"the {run.bank.n_rows:,} rows before are in {keeper.path}: --resume")
+            error.add_note(
+                f"The {run.bank.n_rows:,} rows before are saved in {keeper.path}: pass --resume."
+            )
         raise
 
 
@@ -61,11 +63,11 @@ def _noting(run: Run, keeper: Keeper) -> Iterator[None]:
         yield
     except Exception as error:
         if isinstance(error, MemoryError):
-            error.add_note("fewer --bins may help")
+            error.add_note("Fewer --n-bins may help.")
         if run.bank.n_rows:
             _note_left_out(error, run)
             if keeper.path is not None:
-                error.add_note(f"the {run.bank.n_rows:,} rows are in {keeper.path}")
+                error.add_note(f"The {run.bank.n_rows:,} rows are saved in {keeper.path}.")
         raise
 
 
@@ -74,7 +76,7 @@ def _note_left_out(error: Exception, run: Run) -> None:
         count = show.count(run.rows_skipped, "row")
         error.add_note(f"{count} could not be used, the first: {run.reasons[0]}")
     if beyond := show.beyond_limits(run.ignored):
-        error.add_note(f"left out beyond the limits: {beyond}")
+        error.add_note(f"Left out because of the limits: {beyond}.")
 
 
 def tell_left_out(run: Run) -> None:
@@ -86,4 +88,4 @@ def tell_left_out(run: Run) -> None:
         if run.rows_skipped > len(run.reasons):
             say(f"  and {run.rows_skipped - len(run.reasons):,} more")
     if beyond := show.beyond_limits(run.ignored):
-        say(f"Left out beyond the limits: {beyond}")
+        say(f"Left out because of the limits: {beyond}")

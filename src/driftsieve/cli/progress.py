@@ -20,7 +20,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from driftsieve.report.text import printable
+from driftsieve._text import printable
 from driftsieve.sources import Batches
 
 _SHARE = 0.05  # of the time may go into finding the leaders
@@ -82,7 +82,7 @@ class Bar(Progress):
 
 
 def watching(batches: Batches, rows_before: int) -> AbstractContextManager[Bar | Quiet]:
-    """A bar where standard error is a terminal, nothing where it is not."""
+    """Return a progress bar if standard error is a terminal, otherwise a silent one."""
     console = Console(stderr=True)
     if sys.stderr.isatty() and not console.is_dumb_terminal:
         return Bar(batches, console, rows_before)

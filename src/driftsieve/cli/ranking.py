@@ -6,153 +6,141 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from driftsieve.atomic import replacing
-from driftsieve.bank import Bank
+from driftsieve._rows.names import FeatureNames, name_of
+from driftsieve._storage.atomic import replacing
+from driftsieve.memory import LearnedBank
+from driftsieve.memory.reading import AnyBank, read_scores
 from driftsieve.report import to_json
 from driftsieve.scores import SCORES, rank
-from driftsieve.scores.blocks import has_two_classes
-from driftsieve.snapshot import Floats, Snapshot
-from driftsieve.sources.files import pyarrow
+from driftsieve.scores.reader import Blocks, error_shares, read_some
+from driftsieve.snapshot import Floats
+from driftsieve.sources.files.paths import pyarrow
 
-_NUMBERS = 1 << 22  # frozen at a time: a bank of many features, bins or classes is never whole
-
-
-class Certificate(NamedTuple):
-    """How far the ranks behind the bins may be from the true ones, as a share of the weight."""
-
-    largest: float
-    n_exact: int
+_MOST_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The score of each feature, and the features from the best to the worst."""
+    """The score of each feature, and the features from the best to the worst.
+
+    p-values take longer than all the rest, and are computed for the features that are shown.
+    """
 
     score: str
     scores: Floats
-    pvalues: Floats | None
     order: NDArray[np.int64]
-    names: tuple[str, ...] | None
-    certificate: Certificate
+    names: FeatureNames | None
+    blocks: Blocks
+    half_life: float | None = None
+    """Which of several half-lives it is for."""
 
     @classmethod
-    def of(cls, bank: Bank, score: str, n_bins: int) -> Ranking:
-        entry = SCORES[score]
-        scores, pvalues, shares = [], [], []
-        for snapshot in Blocks(bank, n_bins):
-            scores.append(entry.function(snapshot))
-            pvalues.append(entry.pvalues(snapshot) if entry.pvalues else scores[-1])
-            shares.append(_error_shares(snapshot))
-        values = np.concatenate(scores)
-        return cls(
-            score,
-            values,
-            np.concatenate(pvalues) if entry.pvalues else None,
-            np.argsort(rank(values, entry.larger_is_better)),
-            bank.feature_names,
-            _certificate(shares),
-        )
+    def of(cls, bank: AnyBank, score: str, n_bins: int, half_life: float | None = None) -> Ranking:
+        entry, blocks = SCORES[score], Blocks(bank, n_bins, half_life)
+        if isinstance(bank, LearnedBank):
+            values = read_scores(bank, score, n_bins)
+        else:
+            values = np.concatenate([entry.function(block) for block in blocks])
+        order = np.argsort(rank(values, entry.larger_is_better))
+        return cls(score, values, order, bank.feature_names, blocks, half_life)
 
     def columns(self, top: int | None = None) -> dict[str, Any]:
         """Rank, number, name, score and p-value of each feature, the best first."""
         order = self.order[:top]
         features = order.tolist()
-        columns = {
+        columns: dict[str, Any] = {
             "rank": np.arange(1, len(order) + 1),
             "feature": order,
-            "name": [f"x{f}" if self.names is None else self.names[f] for f in features],
+            "name": [name_of(f, self.names) for f in features],
             "score": self.scores[order],
         }
-        return columns if self.pvalues is None else columns | {"pvalue": self.pvalues[order]}
+        pvalues = SCORES[self.score].pvalues
+        if pvalues is not None:
+            columns["pvalue"] = read_some(self.blocks, pvalues, order)
+        return columns
 
     def rows(self, top: int | None = None) -> Iterator[tuple[Any, ...]]:
-        """The same, feature by feature."""
+        """Return one record per feature."""
         columns = self.columns(top).values()
         lists = (c if isinstance(c, list) else c.tolist() for c in columns)
         return zip(*lists, strict=True)
 
+    def digits(self, top: int | None = None) -> list[int]:
+        """Return how many digits of each score the rank errors support, six if there are none."""
+        order = self.order[:top]
+        if SCORES[self.score].needs == "moments":
+            return [_MOST_DIGITS] * len(order)
+        return digits_within(read_some(self.blocks, error_shares, order))
+
     def records(self, top: int | None = None) -> list[dict[str, Any]]:
         names = tuple(self.columns(0))
-        return [dict(zip(names, row, strict=True)) for row in self.rows(top)]
-
-    def write(self, path: Path) -> None:
-        """Replace the file by the whole ranking, in the format that its suffix says."""
-        with replacing(path) as file:
-            WRITERS[path.suffix.lower()](self, file)
+        life = {} if self.half_life is None else {"half_life": self.half_life}
+        return [life | dict(zip(names, row, strict=True)) for row in self.rows(top)]
 
 
-class Blocks(Sequence[Snapshot]):
-    """Snapshots of all features, some at a time; one of no feature if there are none.
+def digits_within(errors: Floats) -> list[int]:
+    """Return the digits of a score that are known, given its rank error as a share of the weight.
 
-    Each is frozen when it is asked for, and kept by nobody.
+    >>> digits_within(np.array([0.0, 0.02, 0.006, 0.0004]))
+    [6, 2, 3, 4]
     """
-
-    def __init__(self, bank: Bank, n_bins: int) -> None:
-        self._bank, self._n_bins = bank, n_bins
-        each = (n_bins + 4) * max(1, len(bank.classes))  # numbers: bins, weight, mean, variance...
-        self._size = max(1, _NUMBERS // each)
-
-    def __len__(self) -> int:
-        return len(range(0, max(1, self._bank.n_features), self._size))
-
-    def __getitem__(self, i: int) -> Snapshot:  # type: ignore[override]  # of slices there are none
-        if not 0 <= i < len(self):
-            raise IndexError(i)
-        start = i * self._size
-        return self._bank.freeze(self._n_bins, slice(start, start + self._size))
+    known = 1 - np.ceil(np.log10(np.maximum(errors, 1e-9)))
+    return [int(n) for n in np.clip(known, 2, _MOST_DIGITS)]
 
 
-def scores(bank: Bank, score: str, n_bins: int) -> Floats:
-    """The score of each feature."""
-    return np.concatenate([SCORES[score].function(block) for block in Blocks(bank, n_bins)])
+def rankings_of(bank: AnyBank, score: str, n_bins: int) -> list[Ranking]:
+    """One ranking, or one for each half-life of a bank that has several."""
+    if isinstance(bank, LearnedBank) or len(bank.half_lives) == 1:
+        return [Ranking.of(bank, score, n_bins)]
+    return [Ranking.of(bank, score, n_bins, half_life) for half_life in bank.half_lives]
 
 
-def is_ready(bank: Bank) -> bool:
-    """Whether there are rows of two classes, without which there are no scores."""
-    return has_two_classes(bank.freeze(features=slice(0)))
+def write(rankings: Sequence[Ranking], path: Path) -> None:
+    """Replace the file by the whole rankings, in the format that its suffix says."""
+    with replacing(path) as file:
+        WRITERS[path.suffix.lower()](rankings, file)
 
 
-def certificate(bank: Bank) -> Certificate:
-    """That of all features of a bank."""
-    return _certificate([_error_shares(block) for block in Blocks(bank, 2)])
-
-
-def _error_shares(snapshot: Snapshot) -> Floats:
-    weight = snapshot.weight.sum(axis=0)
-    error = np.zeros_like(weight) if snapshot.rank_error is None else snapshot.rank_error
-    shares: Floats = np.divide(error, weight, out=np.zeros_like(weight), where=weight > 0)
-    return shares
-
-
-def _certificate(shares: list[Floats]) -> Certificate:
-    joined = np.concatenate(shares)
-    return Certificate(float(joined.max(initial=0.0)), int((joined == 0).sum()))
-
-
-def _write_csv(ranking: Ranking, file: BinaryIO) -> None:
+def _write_csv(rankings: Sequence[Ranking], file: BinaryIO) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(ranking.columns(0))
-    writer.writerows(ranking.rows())
+    life = [] if rankings[0].half_life is None else ["half_life"]
+    writer.writerow([*life, *rankings[0].columns(0)])
+    for ranking in rankings:
+        # Most of many features share their scores with others: each is made text once.
+        lists = [c if isinstance(c, list) else c.tolist() for c in ranking.columns().values()]
+        texts = [{number: repr(number) for number in set(column)} for column in lists[3:]]
+        numbers = [map(known.__getitem__, c) for known, c in zip(texts, lists[3:], strict=True)]
+        lives = [repeat(ranking.half_life, len(ranking.order))] if life else []
+        writer.writerows(zip(*lives, *lists[:3], *numbers, strict=True))
     text.detach()  # flushes, and leaves the file open
 
 
-def _write_json(ranking: Ranking, file: BinaryIO) -> None:
-    content = {"score": ranking.score, "ranking": ranking.records()}
+def _write_json(rankings: Sequence[Ranking], file: BinaryIO) -> None:
+    records = [record for ranking in rankings for record in ranking.records()]
+    content = {"score": rankings[0].score, "ranking": records}
     file.write(to_json(content, indent=1).encode() + b"\n")
 
 
-def _write_parquet(ranking: Ranking, file: BinaryIO) -> None:
+def _write_parquet(rankings: Sequence[Ranking], file: BinaryIO) -> None:
     pa: Any = pyarrow("Writing parquet files")
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.table(ranking.columns()), file)
+    tables = []
+    for ranking in rankings:
+        table = pa.table(ranking.columns())
+        if ranking.half_life is not None:
+            column = pa.array(np.full(len(table), ranking.half_life))
+            table = table.add_column(0, "half_life", column)
+        tables.append(table)
+    pq.write_table(pa.concat_tables(tables), file)
 
 
 WRITERS = {".csv": _write_csv, ".json": _write_json, ".parquet": _write_parquet}

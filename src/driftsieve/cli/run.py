@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from driftsieve._arguments import arg
+from driftsieve._rows.names import name_of
+from driftsieve._state.settings import is_auto
+from driftsieve._storage.fingerprint import Fingerprint
+from driftsieve._text import printable
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing
-from driftsieve.checkpoint import Checkpoint, Place
-from driftsieve.cli.errors import CommandError, as_options
-from driftsieve.cli.ranking import is_ready, scores
-from driftsieve.fingerprint import Fingerprint
+from driftsieve.cli.checkpoint import Checkpoint, Place
+from driftsieve.cli.errors import CommandError
+from driftsieve.cli.neighbours import Neighbours
+from driftsieve.cli.options import HalfLifeSetting
 from driftsieve.history import ScoreHistory
-from driftsieve.report.text import printable
+from driftsieve.memory import LearnedBank
+from driftsieve.memory.reading import AnyBank, read_scores
 from driftsieve.scores import SCORES, rank
+from driftsieve.scores.reader import can_score, read_bank
 from driftsieve.sources import Batches, as_batches
 from driftsieve.sources.batches import N_REASONS, OnError
-from driftsieve.sources.files import File
+from driftsieve.sources.encoding.numbers import DecimalSign
+from driftsieve.sources.files.paths import File
 
 _COLUMNAR = ("parquet", "arrow")  # formats whose bytes are not in the order of the rows
 
@@ -31,7 +40,7 @@ class Settings:
     history_every: int | None = None
     target: str | None = None
     time: str | None = None
-    weight: str | None = None
+    sample_weight: str | None = None
     format: str = "auto"
     batch_size: int = 4096
     missing: Missing = "error"
@@ -40,65 +49,89 @@ class Settings:
     delimiter: str | None = None
     header: bool | Literal["auto"] = "auto"
     zero_based: bool = False
+    names: str | None = None
+    na: Sequence[str] = ()
+    decimal: DecimalSign = "."
     epsilon: float = 0.01
-    alpha: float = 1.0
-    half_life: float | None = None
-    clock: ClockName = "sample"
-    score: str = "mutual_info"
-    bins: int = 5
+    decay: float | None = None
+    half_life: HalfLifeSetting = None
+    clock: ClockName = "row"
+    score_func: str = "mutual_info"
+    n_bins: int = 5
     top: int = 50
 
-    def bank(self, n_threads: int | None, limits: Mapping[str, Any]) -> Bank:
-        return Bank(
-            self.epsilon,
-            alpha=self.alpha,
-            half_life=self.half_life,
-            clock=self.clock,
-            missing=self.missing,
-            n_threads=n_threads,
+    def bank(self, n_threads: int | None, limits: Mapping[str, Any]) -> AnyBank:
+        common: dict[str, Any] = {
+            "epsilon": self.epsilon,
+            "half_life": self.half_life,
+            "clock": self.clock,
+            "missing": self.missing,
+            "n_threads": n_threads,
             **limits,
-        )
+        }
+        if not is_auto(self.half_life):
+            return Bank(decay=self.decay, **common)
+        if self.decay is not None:
+            raise CommandError("--decay and --half-life auto must not both be given.")
+        learning: dict[str, Any] = {"n_bins": self.n_bins, "k": self.top or None}
+        return LearnedBank(self.score_func, moments=True, quantiles=True, **learning, **common)
 
     def batches(
-        self, sources: Sequence[str], on_error: OnError, position: int, limits: Mapping[str, Any]
+        self, sources: Sequence[str], on_error: OnError, start: Place, limits: Mapping[str, Any]
     ) -> Batches:
         return as_batches(
             list(sources),
             target=self.target,
             time=self.time,
-            weight=self.weight,
+            sample_weight=self.sample_weight,
             batch_size=self.batch_size,
             format=self.format,
             missing=self.missing,
             on_error=on_error,
-            skip_rows=position,
+            skip_rows=start.position,
+            columns=start.columns,
             header=self.header,
             delimiter=self.delimiter,
             zero_based=self.zero_based,
+            names=None if self.names is None else _lines(Path(self.names)),
+            na=self.na,
+            decimal=self.decimal,
             categorical=self.categorical,
             drop=self.drop,
             **{name: limits[name] for name in limits if name in ("max_features", "on_limit")},
         )
 
     def stored(self) -> dict[str, Any]:
-        """As a checkpoint keeps them: what JSON holds, and nothing that does not matter."""
-        kept = asdict(self) | {"drop": list(self.drop), "categorical": list(self.categorical)}
-        if self.history_every is None:  # then these are for the end alone
-            for name in ("score", "bins", "top"):
+        """Return the settings as a checkpoint stores them, without those that do not matter."""
+        lists = {name: list(getattr(self, name)) for name in ("drop", "categorical", "na")}
+        kept = asdict(self) | lists
+        for name, usual in (("na", []), ("decimal", "."), ("names", None)):  # mostly
+            if kept[name] == usual:
+                del kept[name]
+        if self.history_every is None and not is_auto(self.half_life):
+            # then these are for the end alone
+            for name in ("score_func", "n_bins", "top"):
                 del kept[name]
         return kept
 
     def check(self, before: dict[str, Any]) -> None:
-        """Refuse to go on with other settings than the run had before."""
+        """Raise CommandError if the settings differ from those of the run to resume."""
         now = self.stored()
         for name in before | now:
             was, wanted = before.get(name), now.get(name)
             if was != wanted:
-                option = "--" + name.replace("_", "-")
                 raise CommandError(
-                    f"the run that is to be resumed had {option} {shown(was)}, not "
-                    f"{shown(wanted)}: give it as it was, or start anew with --force"
+                    f"{arg(name)} must be {shown(was)}, as in the run to resume, got "
+                    f"{shown(wanted)}. Pass it as before, or start again with --force."
                 )
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a file of names."""
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{path}: Names must be UTF-8 text ({error.reason}).") from error
 
 
 class Run:
@@ -124,15 +157,17 @@ class Run:
         self.history = None if resumed is None else resumed.history
         self._start = Place(settings=settings.stored()) if resumed is None else resumed.place
         settings.check(self._start.settings)
-        self.batches = settings.batches(sources, on_error, self._start.position, limits)
+        self.batches = settings.batches(sources, on_error, self._start, limits)
         name = self.batches.files[0]
         kind = settings.format if settings.format != "auto" else File(name).format
         self._fingerprint = Fingerprint(self.batches.files, sequential=kind not in _COLUMNAR)
         if resumed is not None:
             self._check_input(accept_changed_input)
+        self.neighbours = Neighbours()  # of the rows of this run
         self._position = self._start.position
         self._reasons: tuple[str, ...] = ()
         self._skipped = self._bytes_read = 0
+        self._has_dates = False
         self._values_ignored = self._start.values_ignored
 
     @property
@@ -146,75 +181,93 @@ class Run:
 
     @property
     def ignored(self) -> dict[str, int]:
-        """What is beyond the limits, and was left out with ``--on-limit ignore_new``."""
-        return {**self.bank.ignored, "values": self._values_ignored}
+        """What was left out because of the limits, with ``--on-limit ignore_new``."""
+        ignored = self.bank.ignored
+        ignored["values"] += self._values_ignored  # of the source
+        return ignored
 
     def take(self, batch: Batch) -> None:
         """Screen the batch that ``batches`` delivered last."""
         try:
-            self.bank.update_batch(batch)
+            self.bank.update(batch)
         except (ValueError, TypeError) as error:
             rows = f"rows {self._position + 1:,} to {self.batches.position:,}"
-            raise CommandError(f"{self._names}, {rows}: {as_options(str(error))}") from error
+            raise CommandError(f"{self._names}, {rows}: {error}") from error
+        self._has_dates = batch.has_dates
+        self.neighbours.take(batch)
         self._note()
         every = self.settings.history_every
         if every is not None and self.bank.n_rows // every > self._recorded // every:
             self.record()
 
     def finish(self) -> None:
-        """All rows have been read: take note of those at the end."""
+        """Update the counts and the history after the last row."""
         self._note()
         if self.settings.history_every is not None and self.bank.n_rows > self._recorded:
             self.record()
 
     def check(self) -> None:
-        """CommandError where what was read gives no ranking."""
+        """Raise CommandError if the rows that were read give no ranking."""
         if not self.bank.n_rows:
             causes = "; ".join(self.reasons[:1])
             raise CommandError(
-                f"no row could be used, {self.rows_skipped:,} were left out: {causes}"
+                f"At least one row must be valid, got {self.rows_skipped:,} invalid rows: {causes}"
             )
         if not self.bank.n_features:
-            raise CommandError(f"{self._names}: there is no feature besides the label")
+            raise CommandError(
+                f"{self._names}: There must be at least one column besides the label, got none."
+            )
         if len(self.bank.classes) < 2:
             label = self.bank.classes.tolist()[0]
             raise CommandError(
-                f"{self._names}: the label is {label!r} in all {self.bank.n_rows:,} rows: there is "
-                "nothing to tell apart (is it the right --target?)"
+                f"{self._names}: There must be at least two labels, got {label!r} in all "
+                f"{self.bank.n_rows:,} rows. Check --target."
             )
-        if not is_ready(self.bank):
-            fades = self.settings.half_life is not None or self.settings.alpha < 1
-            why = (
-                "the others have faded: lengthen --half-life or raise --alpha"
+        if not can_score(self.bank):
+            fading = self.settings.half_life
+            fades = self.settings.decay is not None or not (fading is None or is_auto(fading))
+            advice = (
+                "The others have faded: use a longer --half-life or a larger --decay."
                 if fades
-                else "see --weight"
+                else "Check --sample-weight."
             )
             raise CommandError(
-                f"{self._names}: of {len(self.bank.classes)} labels, fewer than two have rows of "
-                f"any weight at the end, so there is nothing to tell apart ({why})"
+                f"{self._names}: At least two of the {len(self.bank.classes)} labels must have "
+                f"weight at the end, got fewer. {advice}"
             )
 
     def record(self) -> None:
         """Add the scores of now to the history, if there are any."""
         settings = self.settings
-        if not is_ready(self.bank) or not self.bank.n_features:
+        if not can_score(self.bank) or not self.bank.n_features:
             return
         if self.history is None:
             # The best quarter, where that is fewer: with all features in, none would ever enter.
             k = max(1, min(settings.top, self.bank.n_features // 4))
-            self.history = ScoreHistory(settings.score, k=k, every=settings.history_every or 1)
-        values = scores(self.bank, settings.score, settings.bins)
-        self.history.record(self.bank.n_rows, values, self.bank.feature_names)
+            self.history = ScoreHistory(settings.score_func, k=k, every=settings.history_every or 1)
+        values = read_scores(self.bank, settings.score_func, settings.n_bins)
+        self.history.record(
+            self.bank.n_rows,
+            values,
+            self.bank.feature_names,
+            memory=self.bank.memory if isinstance(self.bank, LearnedBank) else None,
+            time=self.bank.now if self._has_dates else None,
+        )
 
     def leaders(self, n: int = 5) -> list[str]:
-        """The names of the best features now."""
-        score = self.settings.score
-        if not is_ready(self.bank):
+        """Return the names of the best features now."""
+        score = self.settings.score_func
+        if not can_score(self.bank):
             return []
-        values = scores(self.bank, score, self.settings.bins)
+        if isinstance(self.settings.half_life, list):
+            longest = self.bank.half_lives[-1]
+            function = SCORES[score].function
+            values = read_bank(self.bank, function, self.settings.n_bins, half_life=longest)
+        else:
+            values = read_scores(self.bank, score, self.settings.n_bins)
         best = np.argsort(rank(values, SCORES[score].larger_is_better))[:n]
         names = self.bank.feature_names
-        return [f"x{f}" if names is None else names[f] for f in best.tolist()]
+        return [name_of(f, names) for f in best.tolist()]
 
     def checkpoint(self) -> Checkpoint:
         """Everything as of the last batch taken."""
@@ -225,6 +278,7 @@ class Run:
             self._fingerprint.up_to(self._bytes_read),
             self.settings.stored(),
             self._values_ignored,
+            self.batches.columns or self._start.columns,
         )
         return Checkpoint(self.bank, place, self.history)
 
@@ -241,8 +295,7 @@ class Run:
         """Remember the counts as of now: ``batches`` may run ahead before it is interrupted."""
         self._position = self.batches.position
         self._skipped = self.batches.rows_skipped
-        reasons, files = self.batches.skip_reasons, self.batches.files
-        self._reasons = tuple(as_options(reason, *files) for reason in reasons)
+        self._reasons = tuple(self.batches.skip_reasons)
         self._bytes_read = self.batches.bytes_read
         # Rows of before were encoded again, maybe within larger limits: they count as they were.
         before, (least, most) = self._start.values_ignored, self.batches.values_before
@@ -254,19 +307,20 @@ class Run:
         if may_change:
             if difference := self._fingerprint.displaced(files):
                 raise CommandError(
-                    f"the first {self._start.position:,} rows are not those that were read: "
-                    f"{difference}; name the files read before first and as they were, the new "
-                    "ones last, or start anew with --force"
+                    f"The first {self._start.position:,} rows must be those of the run to resume, "
+                    f"but {difference}. Pass the files read before first and unchanged, new files "
+                    "last, or start again with --force."
                 )
         elif difference := self._fingerprint.difference(files):
             raise CommandError(
-                f"the input has changed: {difference}; pass --accept-changed-input to go on after "
-                f"its first {self._start.position:,} rows all the same, or --force to start anew"
+                f"The input must be that of the run to resume, but {difference}. Pass "
+                "--accept-changed-input to continue after the first "
+                f"{self._start.position:,} rows anyway, or --force to start again."
             )
 
 
 def shown(value: Any) -> str:
-    """A setting as an option has it."""
+    """Return a setting as an option."""
     if isinstance(value, list):
         return ",".join(map(str, value)) or "none"
     return "none" if value is None else str(value)

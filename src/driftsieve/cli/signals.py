@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
+from driftsieve._platform import STOP_SIGNALS
+
 
 class Stop(KeyboardInterrupt):
-    """Somebody wants the run to stop."""
+    """Raised on a signal that asks the process to stop."""
 
     def __init__(self, signal_number: int) -> None:
         super().__init__(signal_number)
@@ -32,7 +34,7 @@ class Signals:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():  # others cannot have handlers
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in STOP_SIGNALS:
                 self._before[number] = signal.signal(number, self._handle)
         return self
 
@@ -42,7 +44,7 @@ class Signals:
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """A stretch that no signal interrupts."""
+        """Defer signals to the end of the block."""
         self._is_whole = True
         try:
             yield

@@ -5,40 +5,49 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from driftsieve.bank import Bank
-from driftsieve.checkpoint import Checkpoint, Place
+from driftsieve._storage.envelope import kind_of
+from driftsieve.cli.checkpoint import Checkpoint, Place
 from driftsieve.cli.errors import CommandError
 from driftsieve.history import ScoreHistory
+from driftsieve.memory.reading import AnyBank, bank_from_bytes
+from driftsieve.screener import FeatureScreener
 
-_CHECKPOINT, _HEADER = b'{"kind":"checkpoint"', 24  # see driftsieve.codec
-_HISTORY = b"dshistor"
 
-
-class State(NamedTuple):
+class StoredState(NamedTuple):
     """What a file holds; a bank or a history alone has no place in any input."""
 
-    bank: Bank | None
+    bank: AnyBank | None
     history: ScoreHistory | None = None
     place: Place | None = None
+    score_func: str | None = None
+    """Of a screener."""
 
 
-def read_state(path: Path) -> State:
-    """The state in a file; an error names the file."""
+def read_state(path: Path) -> StoredState:
+    """Return the state in a file; an error names the file."""
     data = path.read_bytes()
     try:
-        if data.startswith(_HISTORY):
-            return State(None, ScoreHistory.from_bytes(data))
-        if data.startswith(_CHECKPOINT, _HEADER):
+        kind = kind_of(data)
+        if kind == "history":
+            return StoredState(None, ScoreHistory.from_bytes(data))
+        if kind == "checkpoint":
             checkpoint = Checkpoint.from_bytes(data)
-            return State(checkpoint.bank, checkpoint.history, checkpoint.place)
-        return State(Bank.from_bytes(data))
+            return StoredState(checkpoint.bank, checkpoint.history, checkpoint.place)
+        if kind == "screener":
+            screener = FeatureScreener.from_bytes(data)
+            if not hasattr(screener, "bank_"):
+                raise CommandError(
+                    f"{path}: A screener must have been fitted, got one without rows."
+                )
+            return StoredState(screener.bank_, score_func=screener.score_func)
+        return StoredState(bank_from_bytes(data))
     except ValueError as error:
         raise CommandError(f"{path}: {error}") from error
 
 
-def read_bank(path: Path) -> tuple[Bank, Place]:
-    """The bank in a file and its place in the input, of which a bank alone tells nothing."""
-    bank, _, place = read_state(path)
-    if bank is None:
-        raise CommandError(f"{path} holds a history, not a bank")
-    return bank, place or Place()
+def load_bank(path: Path) -> tuple[AnyBank, Place]:
+    """Return the bank in a file and its position in the input, if it has one."""
+    state = read_state(path)
+    if state.bank is None:
+        raise CommandError(f"{path}: The file must hold a bank, got a history.")
+    return state.bank, state.place or Place()

@@ -1,1 +1,1 @@
-"""Screening on more than one machine: the engine splits the rows, banks of the parts are merged."""
+"""Screening with Spark and Dask."""

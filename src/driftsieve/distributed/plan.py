@@ -1,4 +1,4 @@
-"""What every engine does with its share of the rows: bank them, cut, merge and score the cuts."""
+"""The steps of every engine: put rows into banks, cut the banks, merge and score the cuts."""
 
 from __future__ import annotations
 
@@ -9,34 +9,47 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
 
+from driftsieve._state.settings import HalfLives, is_auto
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Missing
-from driftsieve.row_error import RowError
+from driftsieve.exceptions import RowError
 from driftsieve.scores import SCORES
 from driftsieve.snapshot import Floats
 
 BLOCK_SIZE = 1024
-"""Features in a block: what is merged and scored in one piece."""
+"""Number of features in a block, which are merged and scored together."""
 
 
-class Options(TypedDict, total=False):
-    """The keywords that every ``screen`` takes. ``Plan.of`` has their defaults, those of
-    ``FeatureScreener`` and ``Bank``, which say what they mean.
+class ScreenOptions(TypedDict, total=False):
+    """Keyword arguments of every ``screen``.
+
+    ``Plan.of`` has their defaults, which are those of ``FeatureScreener`` and ``Bank``.
     """
 
-    score: str
+    score_func: str
     n_bins: int
     epsilon: float
-    alpha: float
-    half_life: float | None
+    decay: float | None
+    half_life: HalfLives | None
     missing: Missing
     block_size: int
-    """Features that are merged and scored in one piece."""
+    """Number of features that are merged and scored together."""
+
+
+def check_given(half_life: Any) -> None:
+    """Raise ValueError for a half-life that is to be learned, which takes rows in their order."""
+    if is_auto(half_life):
+        raise ValueError(
+            'half_life must be a number or a duration in a distributed job, got "auto". Its rows '
+            "come in no order to learn from: learn it on a part of the stream with "
+            'FeatureScreener(half_life="auto"), whose memory_.half_life can be passed here.'
+        )
 
 
 class BlockScores(NamedTuple):
-    """The scores of a run of features; no p-values where the score has none."""
+    """The scores of consecutive features; no p-values if the score has none."""
 
+    half_life: float
     first_feature: int
     scores: Floats
     pvalues: Floats | None
@@ -44,9 +57,9 @@ class BlockScores(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """How to screen; the same on every machine. Made by ``Plan.of``, which checks it."""
+    """The parameters of a screen, the same on every machine. ``Plan.of`` validates them."""
 
-    score: str
+    score_func: str
     n_bins: int
     block_size: int
     settings: dict[str, Any]
@@ -56,57 +69,62 @@ class Plan:
         cls,
         clock: ClockName,
         *,
-        score: str = "mutual_info",
+        score_func: str = "mutual_info",
         n_bins: int = 5,
         epsilon: float = 0.01,
-        alpha: float = 1.0,
-        half_life: float | None = None,
+        decay: float | None = None,
+        half_life: HalfLives | None = None,
         missing: Missing = "error",
         block_size: int = BLOCK_SIZE,
         whole_bank: bool = False,
     ) -> Plan:
-        """A plan whose banks keep only what ``score`` needs, or everything, uncut, for a
-        ``whole_bank``.
+        """Return a plan whose banks keep only what ``score_func`` needs.
+
+        With ``whole_bank`` they keep everything and are not cut.
         """
-        if score not in SCORES:
-            raise ValueError(f"score must be one of {', '.join(map(repr, SCORES))}, got {score!r}")
+        if score_func not in SCORES:
+            names = ", ".join(map(repr, SCORES))
+            raise ValueError(f"score_func must be one of {names}, got {score_func!r}.")
+        keeps = SCORES[score_func].keeps
+        check_given(half_life)
         if block_size < 1:
             raise ValueError(f"block_size must be at least 1, got {block_size}.")
         settings = {
             "epsilon": epsilon,
-            "moments": whole_bank or SCORES[score].needs == "moments",
-            "quantiles": whole_bank or SCORES[score].needs == "quantiles",
-            "alpha": alpha,
+            "moments": whole_bank or keeps["moments"],
+            "quantiles": whole_bank or keeps["quantiles"],
+            "decay": decay,
             "half_life": half_life,
             "clock": clock,
             "missing": missing,
         }
-        plan = cls(score, n_bins, sys.maxsize if whole_bank else block_size, settings)
-        plan.bank().freeze(n_bins)  # bad settings are the caller's, and are told before any work
+        plan = cls(score_func, n_bins, sys.maxsize if whole_bank else block_size, settings)
+        plan.bank().snapshots(n_bins)  # raises for bad settings before any work
         return plan
 
     @property
     def larger_is_better(self) -> bool:
-        return SCORES[self.score].larger_is_better
+        """Whether larger scores are better."""
+        return SCORES[self.score_func].larger_is_better
 
     @property
     def fades_by_row(self) -> bool:
-        """Whether the number of a row matters."""
+        """Whether the index of a row matters."""
         bank = self.bank()
-        return bank.clock == "sample" and math.isfinite(bank.half_life)
+        return bank.clock == "row" and math.isfinite(bank.half_lives[0])
 
     def bank(self) -> Bank:
-        """An empty bank. One thread: the engine has a task for every core."""
+        """Return an empty bank with one thread: the engine has a task for every core."""
         return Bank(**self.settings, n_threads=1)
 
     def cuts(self, bank: Bank) -> Iterator[tuple[int, Bank]]:
-        """The blocks of a bank by number: block b begins at feature b * block_size."""
+        """Yield number and bank of each block: block b begins at feature b * block_size."""
         yield from _cuts(bank, 0, self.block_size)
 
     def merged(self, banks: Iterable[Bank]) -> Bank:
-        """One bank of the rows of all, each bank's rows coming after those before it.
+        """Merge banks in the order of their rows.
 
-        None of them is changed: an engine may hand the same one to another task.
+        The banks are not changed, because an engine may pass the same one to another task.
         """
         result = self.bank()
         for bank in banks:
@@ -116,27 +134,38 @@ class Plan:
                 result.merge(bank, start=result.now + 1)
         return result
 
-    def scores(self, bank: Bank, first_feature: int = 0) -> BlockScores:
-        """The scores of all features of a (cut) bank."""
-        snap = bank.freeze(self.n_bins)
-        score = SCORES[self.score]
-        pvalues = None if score.pvalues is None else score.pvalues(snap)
-        return BlockScores(first_feature, score.function(snap), pvalues)
+    @property
+    def has_ladder(self) -> bool:
+        """Return whether there are several half-lives, each with scores of its own."""
+        return len(self.bank().half_lives) > 1
+
+    def scores(self, bank: Bank, first_feature: int = 0) -> list[BlockScores]:
+        """Return the scores of all features of a (cut) bank, at each half-life."""
+        score = SCORES[self.score_func]
+        return [
+            BlockScores(
+                half_life,
+                first_feature,
+                score.function(snap),
+                None if score.pvalues is None else score.pvalues(snap),
+            )
+            for half_life, snap in bank.snapshots(self.n_bins).items()
+        ]
 
 
 def clock_of(clock: ClockName | None, times: Any, argument: str) -> ClockName:
-    """The clock to use: by default the times, if there are any, or else the rows."""
-    clock = clock or ("sample" if times is None else "time")
+    """Return the clock to use; the default is "time" if there are times, else "row"."""
+    clock = clock or ("row" if times is None else "time")
     if clock == "time" and times is None:
-        raise ValueError(f'clock="time" needs the timestamps of the rows: pass {argument}.')
+        raise ValueError(f'{argument} must be given with clock="time", got None.')
     if clock != "time" and times is not None:
-        raise ValueError(f'{argument} is used with clock="time" only, got clock={clock!r}.')
+        raise ValueError(f'clock must be "time" with {argument}, got {clock!r}.')
     return clock
 
 
 @contextmanager
 def located(where: str, first_row: int = 0) -> Iterator[None]:
-    """Errors name the part of the input they are about, its rows counted from ``first_row``."""
+    """Add the part of the input to errors, with rows counted from ``first_row``."""
     try:
         yield
     except RowError as error:
@@ -147,8 +176,8 @@ def located(where: str, first_row: int = 0) -> Iterator[None]:
 
 
 def _cuts(bank: Bank, first_block: int, size: int) -> Iterator[tuple[int, Bank]]:
-    # Halving copies the state once a level; cutting block after block would go through all of a
-    # sparse bank for every block.
+    # Halving copies the state once per level. Cutting one block after the other would visit the
+    # whole sparse bank for every block.
     n_blocks = -(-bank.n_features // size)
     if n_blocks <= 1:
         yield first_block, bank

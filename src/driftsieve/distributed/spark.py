@@ -1,6 +1,6 @@
-"""Screening Spark DataFrames: ``screen`` for those at rest, ``screen_stream`` for streams.
+"""Screening of Spark DataFrames: ``screen`` for static ones, ``screen_stream`` for streams.
 
-The workers need driftsieve, as they need pyspark; nothing of either is shipped to them.
+The workers need driftsieve and pyspark; neither is shipped to them.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from driftsieve.bank import Bank, ClockName
-from driftsieve.distributed.plan import Options, Plan, clock_of
+from driftsieve.distributed.plan import Plan, ScreenOptions, clock_of
 from driftsieve.distributed.spark_blocks import (
+    block_scores,
     check_order,
     collected,
     merged_bank,
     pieces,
     ranking,
-    scores,
 )
-from driftsieve.distributed.spark_rows import Roles, check_frame
+from driftsieve.distributed.spark_rows import SparkRoles, check_frame
 from driftsieve.distributed.spark_stream import screen_stream
 
 if TYPE_CHECKING:
@@ -37,59 +37,76 @@ def screen(
     order: str | Sequence[str] | None = None,
     clock: ClockName | None = None,
     as_bank: bool = False,
-    **options: Unpack[Options],
+    **options: Unpack[ScreenOptions],
 ) -> DataFrame | Bank:
-    """Score the features of a Spark DataFrame.
+    """Score the features of a static Spark DataFrame.
 
-    The result is that of one ``Bank`` fed with all rows: the same while nothing is pruned, within
-    its guarantee after, however the rows are partitioned and whichever executor is lost on the way.
-    The work is done when this returns: bad input raises here, with the message of the core.
+    The result equals that of one ``Bank`` with all rows while nothing is pruned, and is within its
+    guarantee otherwise. It does not depend on the partitions or on lost executors. The scores are
+    computed when this returns: invalid input raises here.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        Rows at rest; ``screen_stream`` takes a stream.
+        A static DataFrame; ``screen_stream`` takes a stream.
     target : str
         Column of the labels: integers, booleans or strings.
     features : str or list of str, optional
-        Numeric columns, or one vector column (``pyspark.ml.linalg``, dense, sparse or mixed). By
-        default all numeric columns that have no other part. A null is a missing value.
+        Numeric columns, or one vector column (``pyspark.ml.linalg``, dense, sparse or mixed).
+        Default: all numeric columns without another role. A null is a missing value; a null vector
+        is one for all of its features.
     sample_weight, time : str, optional
         Columns of the weights and the times (numbers, dates or timestamps) of the rows.
     order : str or list of str, optional
-        Columns that number the rows for ``clock="sample"`` where rows fade; equal ones are
-        numbered in any order.
-    clock : {"sample", "time"}, optional
-        "time" by default if ``time`` is given, otherwise "sample".
+        Columns that define the order of the rows, for fading with ``clock="row"``. Ties are ordered
+        arbitrarily.
+    clock : {"row", "time"}, optional
+        Default: "time" if ``time`` is given, otherwise "row".
     as_bank : bool
         Return the merged bank of all features, with moments and quantiles, instead of the scores.
-        It goes through one task and to the driver: for what fits there.
+        The bank must fit into one task and into the driver.
     **options
-        ``score``, ``n_bins``, ``epsilon``, ``alpha``, ``half_life`` and ``missing``: as they are in
-        ``FeatureScreener``, defaults included. ``block_size``, 1024 by default: the features that
-        are merged and scored in one piece.
+        ``score_func``, ``n_bins``, ``epsilon``, ``decay``, ``half_life`` and ``missing``: as in
+        ``FeatureScreener``, with the same defaults. ``block_size``: number of features that are
+        merged and scored together, 1024 by default.
 
     Returns
     -------
     pyspark.sql.DataFrame or Bank
-        Columns feature (name; index in a vector), score, pvalue (null where the score has none) and
-        rank; one row a feature.
+        One row per feature with the columns feature (name, or index in a vector), score, pvalue
+        (null if the score has none) and rank. With several half-lives there are that many rows per
+        feature, and the first column is half_life.
+
+    Raises
+    ------
+    TypeError
+        If ``df`` or a column has another type.
+    ValueError
+        If a parameter, a column or a row is not valid.
+
+    See Also
+    --------
+    screen_stream : The same for streams.
+    driftsieve.distributed.dask.screen : The same for dask.
+    driftsieve.distributed.spark_ml.DriftScreener : A stage of spark.ml pipelines.
     """
     check_frame(df, streaming=False)
     clock = clock_of(clock, time, "time")
     if clock == "batch":
         raise ValueError(
-            'clock="batch" counts micro-batches, and a DataFrame at rest has none: use '
+            'clock must be "row" or "time" for a static DataFrame, got "batch". Use '
             'screen_stream, or clock="time" with the number of the batch as time.'
         )
     plan = Plan.of(clock, **options, whole_bank=as_bank)
-    roles = Roles.of(df, target, features, sample_weight, time, order)
+    roles = SparkRoles.of(df, target, features, sample_weight, time, order)
     check_order(roles, plan)
+    if plan.settings["missing"] == "ignore":
+        roles = roles.with_width(df)
     parts = pieces(df, roles, plan)
     with roles.batches(df):
         if as_bank:
             return merged_bank(parts, plan)
-        table = collected(scores(parts, plan))
+        table = collected(block_scores(parts, plan))
     if not table.num_rows:
-        plan.scores(plan.bank())  # no rows: raises what the core says of that
+        plan.scores(plan.bank())  # no rows: raises the error of the core
     return ranking(df.sparkSession, table, roles, plan)

@@ -1,6 +1,6 @@
-"""Rows of a Spark DataFrame to banks, cut into blocks of features, merged block by block, scored.
+"""From rows of a Spark DataFrame to banks, cut into blocks of features, merged and scored.
 
-    rows --mapInArrow--> pieces (block, part, width, bank)   one bank a task, cut
+    rows --mapInArrow--> pieces (block, part, width, bank)   one bank per task, cut
          --by block----> blocks (block, width, bank)         the shuffle; merged by order of part
          --mapInArrow--> scores (feature, score, pvalue)     only these go to the driver
 
@@ -23,7 +23,8 @@ import numpy as np
 
 from driftsieve.bank import Bank
 from driftsieve.distributed.plan import Plan, located
-from driftsieve.distributed.spark_rows import Roles, different_sizes, quoted
+from driftsieve.distributed.spark_rows import SparkRoles, quoted
+from driftsieve.distributed.spark_vectors import different_sizes
 from driftsieve.scores import rank
 
 if TYPE_CHECKING:
@@ -31,50 +32,52 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PIECES = "block bigint, part bigint, width bigint, bank binary"
-SCORES = "feature bigint, score double, pvalue double"
+SCORE_SCHEMA = "half_life double, feature bigint, score double, pvalue double"
 
 MESSAGE = 1 << 20
-"""Bytes that a task gathers before it sends them to Spark: each message costs some milliseconds."""
+"""Bytes that a task collects per message to Spark: each message costs some milliseconds."""
 
-Batches = Iterator["pa.RecordBatch"]
+RecordBatches = Iterator["pa.RecordBatch"]
+RecordTask = Callable[[RecordBatches], RecordBatches]
 
 
 class Block(NamedTuple):
-    """A merged block of features, of ``width`` that there are in all."""
+    """A merged block of features, and the number of all features, ``width``."""
 
     number: int
     width: int
     bank: Bank
 
 
-def check_order(roles: Roles, plan: Plan) -> None:
-    """ValueError where the number of a row matters and nothing says what it is."""
+def check_order(roles: SparkRoles, plan: Plan) -> None:
+    """Raise ValueError if the order of the rows matters and is not given."""
     if plan.fades_by_row and not roles.order:
         raise ValueError(
-            'Fading with clock="sample" needs the order of the rows, which a DataFrame does not '
-            "keep: pass order, the column (or columns) to number them by."
+            'order must be given for fading with clock="row", got None. A DataFrame has no order '
+            "of rows: pass the column (or columns) that define it."
         )
 
 
-def pieces(df: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
-    """The banks of all partitions, cut. Rows that fade by their number are sorted first: the
-    partitions then follow one another, and so do their banks.
+def pieces(df: DataFrame, roles: SparkRoles, plan: Plan) -> DataFrame:
+    """Return the banks of all partitions, cut into blocks.
+
+    Rows that fade by their index are sorted first, so that partitions and their banks are in order.
     """
     if plan.fades_by_row:
         df = df.sort(*map(quoted, roles.order))
 
-    def task(batches: Batches) -> Batches:
+    def task(batches: RecordBatches) -> RecordBatches:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         part = 0 if context is None else context.partitionId()
         bank = plan.bank()
-        for record in batches:
+        for record in (some for whole in batches for some in roles.slices(whole)):
             with located(f"partition {part}", bank.n_rows):
                 batch = roles.batch(record, plan.settings["missing"])
-                if bank.n_rows and batch.n_features != bank.n_features:  # sparse ones could grow
+                if bank.n_rows and batch.n_features != bank.n_features:  # sparse banks could grow
                     raise ValueError(different_sizes(bank.n_features, batch.n_features))
-                bank.update_batch(batch)
+                bank.update(batch)
         if bank.n_rows:
             for block, cut in plan.cuts(bank):
                 yield _record(block, part, bank.n_features, cut)
@@ -83,55 +86,64 @@ def pieces(df: DataFrame, roles: Roles, plan: Plan) -> DataFrame:
 
 
 def blocks(pieces: DataFrame, plan: Plan) -> DataFrame:
-    """One row a block, merged; as pieces again, so that others can be added to them."""
+    """Merge the pieces of each block; return them as pieces, to which others can be added."""
 
-    def task(batches: Batches) -> Batches:
+    def task(batches: RecordBatches) -> RecordBatches:
         for number, width, bank in _merged(batches, plan):
             yield _record(number, -1, width, bank)
 
     return _by_block(pieces).mapInArrow(_telling(task), PIECES)
 
 
-def scores(pieces: DataFrame, plan: Plan, *, early: bool = False) -> DataFrame:
-    """The pieces merged block by block and scored, one row a feature. ``early`` in a stream there
-    may be one class only, which is an error later: then there are no scores.
+def block_scores(pieces: DataFrame, plan: Plan, *, early: bool = False) -> DataFrame:
+    """Merge the pieces of each block and score them, one row per feature.
+
+    A stream may begin with one class only. With ``early`` there are no scores then, instead of an
+    error.
     """
 
-    def task(batches: Batches) -> Batches:
+    def task(batches: RecordBatches) -> RecordBatches:
         import pyarrow as pa
 
         for number, _, bank in _merged(batches, plan):
-            if early and (bank.freeze(features=slice(0)).class_weight > 0).sum() < 2:
+            now = bank.snapshot(features=slice(0), half_life=bank.half_lives[-1])
+            if early and (now.class_weight > 0).sum() < 2:
                 continue
-            first, score, pvalue = plan.scores(bank, number * plan.block_size)
-            feature = np.arange(first, first + len(score))
-            none = pa.nulls(len(score), pa.float64())
-            arrays = [feature, score, none if pvalue is None else pvalue]
-            yield pa.RecordBatch.from_arrays(
-                list(map(pa.array, arrays)), ["feature", "score", "pvalue"]
-            )
+            for half_life, first, score, pvalue in plan.scores(bank, number * plan.block_size):
+                columns = {
+                    "half_life": np.full(len(score), half_life),
+                    "feature": np.arange(first, first + len(score)),
+                    "score": score,
+                    "pvalue": pa.nulls(len(score), pa.float64()) if pvalue is None else pvalue,
+                }
+                yield pa.RecordBatch.from_pydict(columns)
 
-    return _by_block(pieces).mapInArrow(_telling(task), SCORES)
+    return _by_block(pieces).mapInArrow(_telling(task), SCORE_SCHEMA)
 
 
 def collected(scores: DataFrame) -> pa.Table:
-    """The scores on the driver, in the order of the features."""
+    """Return the scores on the driver, in the order of the features."""
     with core_errors():
-        return scores.toArrow().sort_by("feature")
+        by = [("half_life", "ascending"), ("feature", "ascending")]
+        return scores.toArrow().sort_by(by)
 
 
-def ranking(spark: SparkSession, table: pa.Table, roles: Roles, plan: Plan) -> DataFrame:
-    """Feature, score, pvalue and rank, as a DataFrame."""
+def ranking(spark: SparkSession, table: pa.Table, roles: SparkRoles, plan: Plan) -> DataFrame:
+    """Return feature, score, pvalue and rank as a DataFrame, and half_life if there are several."""
     import pyarrow as pa
 
+    n_half_lives = len(plan.bank().half_lives)
     if roles.features is not None:
-        table = table.set_column(0, "feature", pa.array(roles.features))
-    ranks = rank(table["score"].to_numpy(), plan.larger_is_better)
-    return spark.createDataFrame(table.append_column("rank", pa.array(ranks)))
+        names = pa.array([*roles.features] * n_half_lives)
+        table = table.set_column(1, "feature", names)
+    scores = np.split(table["score"].to_numpy(), n_half_lives)
+    ranks = np.concatenate([rank(each, plan.larger_is_better) for each in scores])
+    table = table.append_column("rank", pa.array(ranks))
+    return spark.createDataFrame(table if plan.has_ladder else table.drop_columns("half_life"))
 
 
 def merged_bank(pieces: DataFrame, plan: Plan) -> Bank:
-    """The whole bank, from the only block there is."""
+    """Return the whole bank from the only block."""
     with core_errors():
         found = blocks(pieces, plan).select("bank").toArrow()["bank"].to_pylist()
     return Bank.from_bytes(found[0] if found else plan.bank().to_bytes())
@@ -141,7 +153,7 @@ def _by_block(pieces: DataFrame) -> DataFrame:
     return pieces.repartition("block").sortWithinPartitions("block", "part")
 
 
-def _merged(batches: Batches, plan: Plan) -> Iterator[Block]:
+def _merged(batches: RecordBatches, plan: Plan) -> Iterator[Block]:
     rows = (row for record in batches for row in record.to_pylist())
     for number, group in groupby(rows, key=itemgetter("block")):
         widths: set[int] = set()
@@ -165,7 +177,7 @@ def _record(block: int, part: int, width: int, bank: Bank) -> pa.RecordBatch:
     )
 
 
-def _gathered(records: Batches) -> Batches:
+def _gathered(records: RecordBatches) -> RecordBatches:
     import pyarrow as pa
 
     waiting: list[pa.RecordBatch] = []
@@ -180,12 +192,14 @@ def _gathered(records: Batches) -> Batches:
         yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
-class Told(Exception):  # noqa: N818 - read by the caller as the error it carries
-    """An error for the caller, on its way through Spark: its type and message as JSON."""
+class Told(Exception):  # noqa: N818 - the caller gets the error that it carries
+    """An error of a task that is passed to the caller: its type and message as JSON."""
 
 
-def _telling(task: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    def told(batches: Batches) -> Batches:
+def _telling(
+    task: Callable[[RecordBatches], RecordBatches],
+) -> Callable[[RecordBatches], RecordBatches]:
+    def told(batches: RecordBatches) -> RecordBatches:
         try:
             yield from _gathered(task(batches))
         except (TypeError, ValueError) as error:
@@ -198,14 +212,14 @@ def _telling(task: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]
 
 @cache
 def _keep_imports() -> None:
-    # Spark has a worker collect garbage after every task, which took longer than a small task:
-    # nearly all that it went through are the modules imported, and those stay.
+    # Spark makes a worker collect garbage after every task, which takes longer than a small task.
+    # Nearly all objects belong to imported modules, which stay.
     gc.freeze()
 
 
 @contextmanager
 def core_errors() -> Iterator[None]:
-    """Errors that a task told are raised as they were, without the stack of Java."""
+    """Raise errors of tasks with their own type and message, without the Java stack."""
     from pyspark.errors import PythonException
 
     try:

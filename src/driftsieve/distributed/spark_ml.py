@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from driftsieve import select
+from driftsieve._state.settings import HalfLife, seconds_of_duration, stored_half_life
 from driftsieve.distributed.spark import screen
 from driftsieve.scores import SCORES
+from driftsieve.selection import functions as select
 from driftsieve.snapshot import Floats
 
 try:
@@ -38,32 +39,40 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 THRESHOLDS = {"numTopFeatures": 50.0, "percentile": 0.1, "fpr": 0.05, "fdr": 0.05, "fwe": 0.05}
-"""Modes of selection, and their thresholds by default: those of UnivariateFeatureSelector."""
+"""Modes of selection and their default thresholds, as in UnivariateFeatureSelector."""
 
 
 def _param(name: str, doc: str, converter: Any = TypeConverters.toString) -> Any:
     return Param(Params._dummy(), name, doc, converter)
 
 
+def _to_half_life(value: Any) -> float | str:
+    """Return a number, or a duration as text, which Spark can store."""
+    is_duration = seconds_of_duration(value) is not None
+    return cast("str", stored_half_life(value)) if is_duration else TypeConverters.toFloat(value)
+
+
 class _ScreenerParams(HasFeaturesCol, HasLabelCol, HasOutputCol, HasWeightCol):
-    score = _param("score", "t, fisher, mutual_info, chi2 or gini")
+    scoreFunc = _param("scoreFunc", "t, fisher, mutual_info, chi2 or gini")
     selectionMode = _param("selectionMode", "numTopFeatures, percentile, fpr, fdr or fwe")
     selectionThreshold = _param(
         "selectionThreshold",
-        "number of features, fraction of them, or highest p-value, as the mode has it",
+        "number of features, fraction of them, or error rate, depending on the mode",
         TypeConverters.toFloat,
     )
     nBins = _param("nBins", "quantile bins of a feature", TypeConverters.toInt)
     epsilon = _param("epsilon", "largest rank error", TypeConverters.toFloat)
-    halfLife = _param("halfLife", "age at which a row weighs half", TypeConverters.toFloat)
-    timeCol = _param("timeCol", "column of the times that rows fade by")
-    orderCol = _param("orderCol", "column of the numbers that rows fade by")
+    halfLife = _param(
+        "halfLife", "age at which a weight has halved: a number, or text such as 12h", _to_half_life
+    )
+    timeCol = _param("timeCol", "column of the times")
+    orderCol = _param("orderCol", "column that defines the order of the rows")
     missing = _param("missing", "error, or ignore for NaN to count as missing")
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._setDefault(
-            score="mutual_info",
+            scoreFunc="mutual_info",
             selectionMode="numTopFeatures",
             nBins=5,
             epsilon=0.01,
@@ -71,16 +80,49 @@ class _ScreenerParams(HasFeaturesCol, HasLabelCol, HasOutputCol, HasWeightCol):
         )
 
     def _given(self, name: str) -> Any:
-        """The value of a param, or None where it has none."""
+        """Return the value of a param, or None if it has none."""
         return self.getOrDefault(name) if self.isDefined(name) else None
 
 
 class DriftScreener(Estimator, _ScreenerParams, DefaultParamsReadable, DefaultParamsWritable):
-    """Selects the features of a vector column by a screening score, with or without fading.
+    """Select features of a vector column by a screening score, with or without fading.
 
-    Names and defaults are those of ``UnivariateFeatureSelector`` where it has them. ``fit`` gives
-    a ``DriftScreenerModel``; what it computes, ``driftsieve.distributed.spark.screen`` describes.
-    Rows fade by ``timeCol``, or else by their order in ``orderCol``.
+    Names and defaults are those of ``UnivariateFeatureSelector`` where it has them. Rows fade by
+    ``timeCol``, or by their order in ``orderCol``.
+
+    Parameters
+    ----------
+    featuresCol : str
+        Vector column of the features.
+    labelCol : str
+        Column of the labels.
+    outputCol : str, optional
+        Vector column of the selected features.
+    weightCol : str, optional
+        Column of the weights.
+    scoreFunc : str, optional
+        A key of ``driftsieve.scores.SCORES``. Default: ``"mutual_info"``.
+    selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe"}, optional
+        Default: ``"numTopFeatures"``.
+    selectionThreshold : float, optional
+        Number of features, fraction of them, or error rate, depending on the mode.
+    nBins : int, optional
+        Number of quantile bins. Default: 5.
+    epsilon : float, optional
+        Largest rank error. Default: 0.01.
+    halfLife : float or str, optional
+        Age at which a weight has halved.
+    timeCol : str, optional
+        Column of the times.
+    orderCol : str, optional
+        Column that defines the order of the rows.
+    missing : {"error", "ignore"}, optional
+        What a NaN is. Default: ``"error"``.
+
+    See Also
+    --------
+    driftsieve.distributed.spark.screen : Computes the scores.
+    DriftScreenerModel : The result of ``fit``.
     """
 
     def __init__(
@@ -90,12 +132,12 @@ class DriftScreener(Estimator, _ScreenerParams, DefaultParamsReadable, DefaultPa
         labelCol: str = "label",
         outputCol: str | None = None,
         weightCol: str | None = None,
-        score: str | None = None,
+        scoreFunc: str | None = None,
         selectionMode: str | None = None,
         selectionThreshold: float | None = None,
         nBins: int | None = None,
         epsilon: float | None = None,
-        halfLife: float | None = None,
+        halfLife: HalfLife | None = None,
         timeCol: str | None = None,
         orderCol: str | None = None,
         missing: str | None = None,
@@ -109,10 +151,11 @@ class DriftScreener(Estimator, _ScreenerParams, DefaultParamsReadable, DefaultPa
         mode = self._given("selectionMode")
         if mode not in THRESHOLDS:
             raise ValueError(f"selectionMode must be one of {', '.join(THRESHOLDS)}, got {mode!r}.")
-        score = self._given("score")
+        score = self._given("scoreFunc")
         if mode in ("fpr", "fdr", "fwe") and score in SCORES and SCORES[score].pvalues is None:
             raise ValueError(
-                f"selectionMode={mode!r} needs p-values, and the score {score!r} has none."
+                f"scoreFunc must have p-values for selectionMode={mode!r}, got {score!r}. Use "
+                "numTopFeatures or percentile, or another score."
             )
         ranking = screen(
             dataset,
@@ -121,7 +164,7 @@ class DriftScreener(Estimator, _ScreenerParams, DefaultParamsReadable, DefaultPa
             sample_weight=self._given("weightCol"),
             time=self._given("timeCol"),
             order=self._given("orderCol"),
-            score=score,
+            score_func=score,
             n_bins=self._given("nBins"),
             epsilon=self._given("epsilon"),
             half_life=self._given("halfLife"),
@@ -144,8 +187,18 @@ class DriftScreener(Estimator, _ScreenerParams, DefaultParamsReadable, DefaultPa
 
 
 class DriftScreenerModel(Model, _ScreenerParams, MLReadable, MLWritable):
-    """What ``DriftScreener`` found: scores, pvalues (NaN where there are none) and ranks by index
-    of the feature, and selectedFeatures, the indices that ``transform`` keeps.
+    """The result of ``DriftScreener.fit``, which selects features.
+
+    Parameters
+    ----------
+    scores, pvalues, ranks : ndarray of shape (n_features,)
+        Scores, p-values (NaN if the score has none) and ranks by index of the feature.
+    selectedFeatures : list of int
+        Indices of the features that ``transform`` keeps.
+
+    See Also
+    --------
+    DriftScreener : The estimator.
     """
 
     def __init__(
@@ -174,21 +227,24 @@ class DriftScreenerModel(Model, _ScreenerParams, MLReadable, MLWritable):
         return slicer.transform(dataset)
 
     def write(self) -> MLWriter:
+        """Return a writer for this model."""
         return _ModelWriter(self)
 
     @classmethod
     def read(cls) -> MLReader:
+        """Return a reader for models."""
         return _ModelReader()
 
 
 class _ModelWriter(MLWriter):
-    """The params as spark.ml stores them; the arrays as Parquet, one row a feature."""
+    """Writes the params as spark.ml does, and the arrays as Parquet, one row per feature."""
 
     def __init__(self, model: DriftScreenerModel) -> None:
         super().__init__()
         self.model = model
 
     def saveImpl(self, path: str) -> None:
+        """Write the model to a folder."""
         import pyarrow as pa
 
         model = self.model
@@ -208,6 +264,7 @@ class _ModelWriter(MLWriter):
 
 class _ModelReader(MLReader):
     def load(self, path: str) -> DriftScreenerModel:
+        """Read a model from a folder."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
         table = self.sparkSession.read.parquet(f"{path}/data").orderBy("feature").toArrow()
         columns = (table[name].to_numpy() for name in ("score", "pvalue", "rank", "selected"))

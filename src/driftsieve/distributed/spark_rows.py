@@ -1,36 +1,32 @@
-"""Which columns of a Spark DataFrame are what, and how they come out of Arrow."""
+"""Roles of the columns of a Spark DataFrame, and their conversion from Arrow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from driftsieve.batch import Batch, Matrix, Missing
-from driftsieve.row_error import RowError
-from driftsieve.sources.base import LARGE_LABEL
+from driftsieve._rows.labels import LARGE_LABEL
+from driftsieve.batch import Batch, Missing
+from driftsieve.distributed.spark_vectors import VECTOR, matrix_of_vectors
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
-VECTOR = ("type", "size", "indices", "values")
-"""The fields of a vector of pyspark.ml.linalg, as its VectorUDT stores them."""
-
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 BATCH_VALUES = 1 << 18
-"""Values that Spark hands over at a time: few enough to stay in a processor's cache on the way."""
+"""Values per batch of Spark: few enough to stay in the cache of a processor."""
 
 
 @dataclass(frozen=True)
-class Roles:
-    """The columns to screen by. Made by ``Roles.of``, which checks them against the schema."""
+class SparkRoles:
+    """The columns of a screen. ``SparkRoles.of`` validates them against the schema."""
 
     target: str
     features: tuple[str, ...] | None
@@ -41,6 +37,8 @@ class Roles:
     order: tuple[str, ...]
     single: bool
     """All features are float32, and stay so."""
+    width: int | None = None
+    """The size of the vectors, where null vectors are missing values."""
 
     @classmethod
     def of(
@@ -51,7 +49,8 @@ class Roles:
         sample_weight: str | None = None,
         time: str | None = None,
         order: str | Sequence[str] | None = None,
-    ) -> Roles:
+    ) -> SparkRoles:
+        """Return the roles of the columns of a DataFrame; raise an error if they are not valid."""
         from pyspark.ml.linalg import VectorUDT
         from pyspark.sql import types as T  # noqa: N812 - Spark's own habit
 
@@ -66,17 +65,19 @@ class Roles:
                 if isinstance(kind, numeric) and name not in others
             ]
             if not features:
-                raise ValueError("df has no numeric columns but those named: pass features.")
+                raise ValueError(
+                    "df must have numeric columns without another role, got none. Pass features."
+                )
         names = [features] if isinstance(features, str) else list(features)
         if not names:
-            raise ValueError("features names no column: pass at least one, or leave it out.")
+            raise ValueError("features must name at least one column, got none.")
         asked = [("target", target), ("sample_weight", sample_weight), ("time", time)]
         asked += [("order", name) for name in orders] + [("features", name) for name in names]
         for argument, name in asked:
             if name is not None and name not in types:
                 raise ValueError(
-                    f"df has no column {name!r}, which {argument} names; "
-                    f"its columns are {', '.join(types)}."
+                    f"{argument} must be a column of df, got {name!r}. The columns are "
+                    f"{', '.join(types)}."
                 )
         if len(names) == 1 and isinstance(types[names[0]], VectorUDT):
             vector, columns = names[0], None
@@ -85,13 +86,13 @@ class Roles:
             for name in names:
                 if not isinstance(types[name], numeric):
                     raise TypeError(
-                        f"Column {name!r} is not numeric ({types[name].simpleString()}): features "
-                        "must be numeric columns, or one vector column of pyspark.ml.linalg."
+                        "features must be numeric columns, or one vector column of "
+                        f"pyspark.ml.linalg, got {name!r} of type {types[name].simpleString()}."
                     )
         label = (T.NumericType, T.BooleanType, T.StringType)
         if not isinstance(types[target], label):
             raise TypeError(
-                "Labels must be integers, booleans or strings, got column "
+                "target must be a column of integers, booleans or strings, got "
                 f"{target!r} of type {types[target].simpleString()}."
             )
         moment = (T.NumericType, T.DateType, T.TimestampType, T.TimestampNTZType)
@@ -107,12 +108,28 @@ class Roles:
         single = bool(columns) and all(types[name] == T.FloatType() for name in columns or ())
         return cls(target, columns, vector, sample_weight, time, orders, single)
 
-    def select(self, df: DataFrame) -> DataFrame:
-        """Columns y and, where they are used, w and t; the features as one array x a row, or as
-        the four fields of a vector.
+    def with_width(self, df: DataFrame, known: int | None = None) -> SparkRoles:
+        """Return the roles with the size of the vectors, ``known`` or read from a row of ``df``.
 
-        One array of p values costs Arrow far less than p columns, and is the matrix as it lies;
-        fields of a vector cost it a third of what they cost inside their structure.
+        A partition of null vectors needs it. It is None if all vectors are null.
+        """
+        if self.vector is None or not df.schema[self.vector].nullable:
+            return self
+        if known is None:
+            from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+            vector = F.unwrap_udt(F.col(quoted(self.vector)))
+            size = F.coalesce(vector.getField("size"), F.size(vector.getField("values")))
+            found = df.where(vector.isNotNull()).select(size).first()
+            known = None if found is None else found[0]
+        return replace(self, width=known)
+
+    def select(self, df: DataFrame) -> DataFrame:
+        """Select the columns y, and w and t if used, and the features.
+
+        The features are one array x per row, or the four fields of a vector. One array of p values
+        is much cheaper for Arrow than p columns, and has the layout of the matrix. The fields of a
+        vector cost a third of what they cost inside their structure.
         """
         from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
@@ -123,12 +140,12 @@ class Roles:
         if self.features is None:
             vector = F.unwrap_udt(column(self.vector or ""))
             fields = {name: vector.getField(name) for name in VECTOR}
-            # Where arrays are null, Arrow goes through all rows of a batch again after each.
+            # After each null array, Arrow visits all rows of a batch again.
             fields["indices"] = F.coalesce(fields["indices"], F.expr("cast(array() AS array<int>)"))
             picked += [field.alias(name) for name, field in fields.items()]
         else:
             kind = "float" if self.single else "double"
-            # As text: a call into the JVM for each of many columns would take seconds.
+            # One expression as text: a JVM call for each of many columns would take seconds.
             values = ", ".join(f"cast({quoted(name)} AS {kind})" for name in self.features)
             picked.append(F.expr(f"array({values})").alias("x"))
         if self.sample_weight is not None:
@@ -139,15 +156,15 @@ class Roles:
 
     @contextmanager
     def batches(self, df: DataFrame) -> Iterator[None]:
-        """Jobs that this thread starts within hand rows over in batches of a size that suits them.
+        """Set the batch size of jobs that this thread starts in the block.
 
-        Where the session sets a size of its own, Spark uses that one.
+        If the session sets a size, Spark uses that one.
         """
         context = getattr(df.sparkSession, "sparkContext", None)
         if context is None:  # Spark Connect
             yield
             return
-        if self.features is None:  # how wide vectors are is not known before they are read
+        if self.features is None:  # the width of vectors is unknown before they are read
             setting, size = BATCH_BYTES, 8 * BATCH_VALUES
         else:
             setting, size = BATCH_ROWS, max(64, BATCH_VALUES // len(self.features))
@@ -158,31 +175,35 @@ class Roles:
         finally:
             context.setLocalProperty(setting, before)
 
+    def slices(self, record: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield parts of a record batch that stay small when null vectors become NaN."""
+        if self.width is None or not record.column("type").null_count:
+            yield record
+            return
+        size = max(1, BATCH_VALUES // max(1, self.width))
+        for begin in range(0, record.num_rows, size):
+            yield record.slice(begin, size)
+
     def batch(self, record: pa.RecordBatch, missing: Missing) -> Batch:
-        """The rows of a record batch of ``select``."""
+        """Return the rows of a record batch of ``select``."""
         given = dict(zip(record.schema.names, record.columns, strict=True))
         if self.features is None:
-            X = _vectors(*(given[name] for name in VECTOR))
+            X = matrix_of_vectors([given[name] for name in VECTOR], self.width, missing)
         else:
             X = _numpy(given["x"].flatten()).reshape(record.num_rows, -1)
         return Batch.of(
             X,
             _labels(given["y"]),
             sample_weight=_numpy(given["w"]) if "w" in given else None,
-            t=_numpy(given["t"]) if "t" in given else None,
+            time=_numpy(given["t"]) if "t" in given else None,
             missing=missing,
             feature_names=self.features,
         )
 
 
 def quoted(name: str) -> str:
-    """A column's name as Spark's expressions want it: dots and the like are part of it."""
+    """Return a column's name for Spark's expressions, in which dots have a meaning."""
     return "`" + name.replace("`", "``") + "`"
-
-
-def different_sizes(one: int, other: int) -> str:
-    """What is wrong with vectors of two sizes."""
-    return f"The vectors of a column must have one size, got {one} and {other}."
 
 
 def _plain(df: DataFrame, name: str, column: Column) -> Column:
@@ -193,7 +214,7 @@ def _plain(df: DataFrame, name: str, column: Column) -> Column:
 
 
 def _labels(array: pa.Array) -> NDArray[Any]:
-    """Whole decimals as integers, with all their digits."""
+    """Return labels, with integral decimals as integers with all their digits."""
     import pyarrow as pa
 
     if not pa.types.is_decimal(array.type):
@@ -208,38 +229,12 @@ def _labels(array: pa.Array) -> NDArray[Any]:
 
 
 def _numpy(array: pa.Array) -> NDArray[Any]:
-    """Without a copy where there are no nulls; those of numbers become NaN."""
+    """Return an array, without a copy if there are no nulls; null numbers become NaN."""
     return np.asarray(array.to_numpy(zero_copy_only=False))
 
 
-def _vectors(kind: pa.Array, size: pa.Array, indices: pa.Array, values: pa.Array) -> Matrix:
-    """Dense if all rows are; otherwise CSR, whatever the mixture. No value is copied."""
-    if kind.null_count:
-        row = int(np.argmax(kind.is_null().to_numpy(zero_copy_only=False)))
-        raise RowError("Input X contains a null vector", row)
-    dense = kind.to_numpy() == 1
-    lengths = values.value_lengths().to_numpy()
-    sizes = np.where(dense, lengths, size.fill_null(0).to_numpy())
-    width = int(sizes[0]) if len(sizes) else 0
-    if (sizes != width).any():
-        row = int(np.argmax(sizes != width))
-        raise ValueError(different_sizes(width, int(sizes[row])))
-    if len(sizes) and not width:
-        raise ValueError("The vectors have size 0: there are no features to screen.")
-    data = values.flatten().to_numpy()
-    if dense.all():
-        return data.reshape(len(kind), width)
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    columns = indices.flatten().to_numpy()
-    if dense.any():
-        place = np.arange(len(data)) - np.repeat(indptr[:-1], lengths)
-        place[np.repeat(~dense, lengths)] = columns
-        columns = place
-    return sparse.csr_array((data, columns, indptr), shape=(len(kind), width))
-
-
 def check_frame(df: Any, *, streaming: bool) -> None:
-    """TypeError or ValueError unless this is a Spark DataFrame, at rest or streaming as asked."""
+    """Raise TypeError or ValueError unless this is a static or a streaming Spark DataFrame."""
     try:
         from pyspark.sql import DataFrame
     except ImportError as problem:
@@ -250,6 +245,6 @@ def check_frame(df: Any, *, streaming: bool) -> None:
     if df.isStreaming != streaming:
         wanted, other = ("screen", "screen_stream")[:: -1 if streaming else 1]
         raise ValueError(
-            f"df is {'at rest' if streaming else 'a stream'}, and {wanted} takes "
-            f"{'streams' if streaming else 'DataFrames at rest'}: use {other}."
+            f"df must be a {'stream' if streaming else 'static DataFrame'} for {wanted}, got a "
+            f"{'static DataFrame' if streaming else 'stream'}. Use {other}."
         )

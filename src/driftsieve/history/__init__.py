@@ -1,4 +1,4 @@
-"""Scores over time in bounded memory, entered and left events, stability of the selection."""
+"""Scores over time in bounded memory, with selection events and stability."""
 
 from driftsieve.history.core import ScoreHistory
 from driftsieve.history.selection import Event

@@ -1,4 +1,4 @@
-"""The best k over time with hysteresis, and the events when a feature enters or leaves."""
+"""The best k features over time with hysteresis, and the events when a feature enters or leaves."""
 
 from __future__ import annotations
 
@@ -10,12 +10,32 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from driftsieve.history.trace import name_of
+from driftsieve._rows.names import name_of
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A feature entered the best k, or fell more than the margin behind and left."""
+    """A feature entered the best k, or fell below rank k + margin and left.
+
+    Parameters
+    ----------
+    position : float
+        Position of the record.
+    feature : int
+        Index of the feature.
+    name : str
+        Name of the feature.
+    kind : {"entered", "left"}
+        What happened.
+    rank : int
+        Rank of the feature at that record.
+    score : float
+        Score of the feature at that record.
+
+    See Also
+    --------
+    ScoreHistory.events : The events of a history.
+    """
 
     position: float
     feature: int
@@ -26,14 +46,14 @@ class Event:
 
 
 class Selection:
-    """Who is in: rank k or better lets in, a rank worse than k + margin puts out."""
+    """The current members: rank k or better enters, a rank worse than k + margin leaves."""
 
     def __init__(self, k: int, margin: int, max_events: int) -> None:
         self.k = k
         self.margin = margin
         self.members = np.empty(0, np.int64)  # sorted; at most k + margin
         self.events: deque[Event] = deque(maxlen=max_events)
-        self.n_events = 0  # those no longer kept included
+        self.n_events = 0  # including those no longer kept
 
     def update(
         self,
@@ -42,6 +62,7 @@ class Selection:
         ranks: NDArray[np.int64],
         names: Sequence[str] | None,
     ) -> None:
+        """Update the members with new ranks, and append the events."""
         left = self.members[ranks[self.members] > self.k + self.margin]
         entered = np.setdiff1d(np.flatnonzero(ranks <= self.k), self.members)
         self.members = np.union1d(np.setdiff1d(self.members, left), entered)
@@ -54,7 +75,7 @@ class Selection:
                 self.events.append(event)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What JSON holds and what arrays hold of it, for :meth:`restore`."""
+        """Return the JSON part and the arrays of the state, for :meth:`restore`."""
         columns = {name: [getattr(e, name) for e in self.events] for name in Event.__slots__}
         meta = {"n_events": self.n_events, "name": columns["name"], "kind": columns["kind"]}
         arrays = {
@@ -69,20 +90,20 @@ class Selection:
     def restore(
         self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]], n_features: int
     ) -> None:
-        """Become the selection that had these parts; ValueError where none can have had them."""
+        """Restore the state of :meth:`to_parts`; raise ValueError if it is not valid."""
         self.n_events, members = meta["n_events"], arrays["members"]
         if type(self.n_events) is not int or self.n_events < 0:
             raise ValueError(f"{self.n_events!r} events")
         if members.dtype != np.int64 or members.ndim != 1:
             raise ValueError(f"members is {members.dtype} of shape {members.shape}")
         if (members < 0).any() or (members >= n_features).any():
-            raise ValueError("some of its members do not exist")
+            raise ValueError("some members do not exist")
         if (np.diff(members) <= 0).any():
-            raise ValueError("its members are not sorted")
+            raise ValueError("the members are not sorted")
         self.members = members
         names, kinds = meta["name"], meta["kind"]
         if not all(type(name) is str for name in names) or not {*kinds} <= {"entered", "left"}:
-            raise ValueError("some of its events are neither entered nor left")
+            raise ValueError("the kind of an event is neither entered nor left")
         numbers = {
             key: arrays[f"event_{key}"].tolist() for key in ("position", "feature", "rank", "score")
         }

@@ -1,4 +1,4 @@
-"""The table behind a history: some records of some features, of a size fixed from the start."""
+"""The tables behind a history: some records of some features, of fixed size."""
 
 from __future__ import annotations
 
@@ -8,44 +8,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from driftsieve._rows.names import name_of
+
 _TABLES = ("position", "width", "best", "score", "rank")  # one row for each record
+_OPTIONAL = ("time", "weights")  # likewise, from the first record on that has them
 _COLUMNS = ("feature", "last_best")  # one entry for each column
 
 
 class Trace:
     """At most ``max_records`` records of at most ``max_features`` features.
 
-    Which records stay and which features are followed is said at :class:`ScoreHistory`.
+    :class:`ScoreHistory` describes which records and features are kept.
     """
 
     def __init__(self, k: int, max_records: int, max_features: int) -> None:
         self.max_records = max_records
         self.half = max_features // 2
-        self.count = 0  # of records ever added
-        self.stride = 1  # row i holds the ((i + 1) * stride)-th of them; the last row the newest
+        self.count = 0  # records added so far
+        self.stride = 1  # row i holds record (i + 1) * stride; the last row holds the newest
         self.rows = 0
         self.position = np.zeros(max_records)
-        self.width = np.zeros(max_records, np.int64)  # how many features there were
-        # Rows are filled when they come into use: until then they take no memory of the machine.
-        self.best = np.zeros((max_records, k), np.int64)  # the best k; -1 where there are fewer
+        self.width = np.zeros(max_records, np.int64)  # number of features
+        # Rows are filled on first use: untouched pages take no physical memory.
+        self.best = np.zeros((max_records, k), np.int64)  # the best k; -1 if there are fewer
         self.score = np.zeros((max_records, max_features))
-        self.rank = np.zeros((max_records, max_features), np.int64)  # 0: not followed then
-        self.feature = np.full(max_features, -1, np.int64)  # the feature a column follows; -1: none
-        self.last_best = np.zeros(max_features, np.int64)  # the count when last in the best half
+        self.rank = np.zeros((max_records, max_features), np.int64)  # 0: not followed
+        self.feature = np.full(max_features, -1, np.int64)  # feature of each column; -1: none
+        self.last_best = np.zeros(max_features, np.int64)  # count when last in the best half
         self.names = [""] * max_features
+        self.time = np.zeros(0)  # the clock at each record; empty: it is not recorded
+        self.half_lives: tuple[float, ...] = ()
+        self.weights = np.zeros((0, 0))  # of the half-lives at each record; NaN: not known
 
     @property
     def nbytes(self) -> int:
-        return sum(getattr(self, name).nbytes for name in _TABLES + _COLUMNS)
+        """Size of the tables in bytes."""
+        return sum(getattr(self, name).nbytes for name in _TABLES + _OPTIONAL + _COLUMNS)
 
     @property
     def known(self) -> int:
-        """The number of features at the newest record."""
+        """Number of features at the newest record."""
         return int(self.width[self.rows - 1]) if self.rows else 0
 
     @property
     def columns(self) -> NDArray[np.int64]:
-        """The columns in use, the best of now first."""
+        """Columns in use, ordered by the current rank of their features."""
         used = np.flatnonzero(self.feature >= 0)
         return used[np.argsort(self.rank[self.rows - 1, used])]
 
@@ -56,6 +63,7 @@ class Trace:
         ranks: NDArray[np.int64],
         names: Sequence[str] | None,
     ) -> None:
+        """Add a record."""
         self._next_row()
         self._follow(ranks, names)
         row = self.rows - 1
@@ -67,12 +75,38 @@ class Trace:
         self.score[row] = np.where(used, scores[self.feature], np.nan)
         self.rank[row] = np.where(used, ranks[self.feature], 0)
 
+    def note(
+        self, time: float | None, half_lives: tuple[float, ...], weights: Sequence[float]
+    ) -> None:
+        """Add the clock, and the weights of the half-lives of a learned memory, to the record."""
+        row = self.rows - 1
+        if time is not None and not self.time.size:
+            self.time = np.full(self.max_records, np.nan)
+        if half_lives and half_lives != self.half_lives:
+            self.half_lives = half_lives
+            self.weights = np.full((self.max_records, len(half_lives)), np.nan)
+        if self.time.size:
+            self.time[row] = np.nan if time is None else time
+        if self.weights.size:
+            self.weights[row] = weights if half_lives else np.nan
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Raise ValueError if a followed feature has a new name."""
+        for column in self.columns.tolist() if self.rows else ():
+            known, name = self.names[column], str(names[self.feature[column]])
+            if name != known:
+                raise ValueError(
+                    "feature_names must be those of the last record, in the same order, got "
+                    f"{name!r} for feature {self.feature[column]}, which was {known!r}. Reorder "
+                    "the scores."
+                )
+
     def _next_row(self) -> None:
-        if self.count % self.stride == 0:  # the newest row stays; otherwise it is written anew
+        if self.count % self.stride == 0:  # keep the newest row; otherwise overwrite it
             if self.rows == self.max_records:
                 self.rows //= 2
                 self.stride *= 2
-                for table in (getattr(self, name) for name in _TABLES):
+                for table in (getattr(self, name) for name in _TABLES + _OPTIONAL):
                     table[: self.rows] = table[1::2]
             self.rows += 1
         self.count += 1
@@ -82,7 +116,7 @@ class Trace:
         new = np.setdiff1d(best, self.feature)
         kept = np.isin(self.feature, best)
         behind = np.where(self.feature >= 0, ranks[self.feature], 0)
-        order = np.lexsort((-behind, self.last_best))  # unused columns come first: last_best is 0
+        order = np.lexsort((-behind, self.last_best))  # unused columns first: last_best is 0
         columns = order[~kept[order]][: new.size]
         self.feature[columns] = new
         self.score[: self.rows, columns] = np.nan
@@ -93,13 +127,16 @@ class Trace:
         self.last_best[kept] = self.count
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What JSON holds and what arrays hold of it, for :meth:`restore`."""
+        """Return the JSON part and the arrays of the state, for :meth:`restore`."""
         meta = {"count": self.count, "stride": self.stride, "names": self.names}
-        rows = {name: getattr(self, name)[: self.rows] for name in _TABLES}
+        if self.half_lives:
+            meta["half_lives"] = list(map(str, self.half_lives))  # JSON has no infinity
+        tables = [*_TABLES, *(name for name in _OPTIONAL if getattr(self, name).size)]
+        rows = {name: getattr(self, name)[: self.rows] for name in tables}
         return meta, rows | {name: getattr(self, name) for name in _COLUMNS}
 
     def restore(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Become the trace that had these parts; ValueError where none can have had them."""
+        """Restore the state of :meth:`to_parts`; raise ValueError if it is not valid."""
         self.count, self.stride = meta["count"], meta["stride"]
         if type(self.count) is not int or type(self.stride) is not int or self.stride < 1:
             raise ValueError(f"count {self.count!r}, stride {self.stride!r}")
@@ -107,13 +144,16 @@ class Trace:
         self.names = [str(name) for name in meta["names"]]
         if not 0 <= self.rows <= self.max_records or len(self.names) != self.feature.size:
             raise ValueError(f"{self.rows} records, {len(self.names)} names")
+        self.half_lives = tuple(map(float, meta.get("half_lives", ())))
+        self.weights = np.zeros((self.max_records if self.half_lives else 0, len(self.half_lives)))
+        self.time = np.zeros(self.max_records if "time" in arrays else 0)
         for name, mine in self.to_parts()[1].items():
             theirs = arrays[name]
             if theirs.shape != mine.shape or theirs.dtype != mine.dtype:
                 raise ValueError(f"{name} is {theirs.dtype} of shape {theirs.shape}")
             mine[...] = theirs
         if (self.feature >= self.known).any() or (self.feature < -1).any():
-            raise ValueError("it follows features that do not exist")
+            raise ValueError("followed features do not exist")
         used, rows = self.feature[self.feature >= 0], slice(0, self.rows)
         sound = (
             used.size == np.unique(used).size
@@ -126,9 +166,4 @@ class Trace:
             and (self.rank[rows] >= 0).all()
         )
         if not sound:
-            raise ValueError("its tables contradict each other")
-
-
-def name_of(feature: int, names: Sequence[str] | None) -> str:
-    """The name of a feature; x3 for the feature 3 of a stream without names, as scikit-learn."""
-    return f"x{feature}" if names is None else str(names[feature])
+            raise ValueError("the tables contradict each other")

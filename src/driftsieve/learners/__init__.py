@@ -1,4 +1,4 @@
-"""Learners that go with the screens."""
+"""Classifiers that select features."""
 
 from driftsieve.learners.fsa import SparseFSA
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from numbers import Integral, Real
+import math
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,83 +10,104 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import log_expit, log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state, check_scalar, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from driftsieve._rows.labels import refuse_masked
 from driftsieve.batch import Batch
-from driftsieve.labels import refuse_masked
 from driftsieve.learners.annealing import (
-    CURVATURE,
     Descent,
     Loss,
     Schedule,
     anneal,
-    largest,
-    total,
     view,
 )
+from driftsieve.learners.checks import check_params, unique_classes
+from driftsieve.learners.stream import Past, Stream, mean_curvature
 from driftsieve.snapshot import Floats
-
-
-@dataclass(slots=True)
-class _Stream:
-    """What partial_fit carries on: the weights of all features, and what the rows were like."""
-
-    weights: list[Floats]  # by problem, see `Descent.start`
-    class_totals: Floats  # sample weight by class
-    sums: Floats = field(default_factory=lambda: np.zeros(3))  # see `total`
 
 
 class SparseFSA(ClassifierMixin, BaseEstimator):
     """A linear classifier with at most k non-zero weights per class, for dense or sparse rows.
 
-    ``fit`` makes `n_epochs` passes of minibatch gradient descent. After pass e it drops all but the
-    M_e largest weights in magnitude (see `n_kept`), so that the selection is annealed from all
-    features to k while the weights are learnt; a dropped feature costs nothing from then on.
+    ``fit`` makes `n_epochs` passes of minibatch gradient descent. After pass e it keeps the M_e
+    weights that are largest in magnitude, and drops the others. So the selection is annealed from
+    all features to k while the weights are learned. A dropped feature costs nothing afterwards.
 
-    ``partial_fit`` makes one pass over the rows it is given, in their order. In a stream any
-    feature may come to matter, so all go on learning in the background, and the model is made of
-    the k largest weights of the moment. It may follow ``fit``.
+    ``partial_fit`` makes one pass over the given rows, in their order. In a stream any feature may
+    become relevant, so all features keep learning in the background. The model has the k largest
+    weights of the moment; the weights of features that no longer occur count less and less in this
+    choice. It makes online Newton steps with a diagonal curvature and exponential decay (recursive
+    logistic regression without the products of features): a step is divided by the curvature that
+    recent rows gave the feature. Steps of a fixed size would keep the weights in motion and make
+    the probabilities too extreme. Rows are divided by the geometric mean of the norms of recent
+    rows, which corrects for a change of the scale of all features. The result does not depend on
+    how rows are split into batches, except through `batch_size` and `class_weight`. After ``fit``,
+    ``partial_fit`` continues from its model, as if those rows had been the stream so far.
 
-    More than two classes are learnt one against the rest, each with its own k features. Features
+    With more than two classes, each is learned against the rest, with its own k features. Features
     are not scaled: their magnitudes should be comparable. There is an intercept, which does not
-    count. Dense and sparse rows of the same values give the same model, to the bit.
+    count for k. Dense and sparse rows with the same values give bit-identical models.
 
     Parameters
     ----------
-    k
-        Non-zero weights per class (all features where there are fewer).
-    loss
-        ``"logistic"``, or ``"lorenz"``: log(1 + (u − 1)²) for margins u < 1, else 0, which forgives
-        gross outliers. Lorenz has no probabilities.
-    n_epochs, mu
-        The annealing schedule N and μ: a larger `mu` drops features sooner.
-    learning_rate
-        The step in units of 1 / L, where L, from the mean squared norm of the rows on the features
-        kept, bounds the curvature of the mean loss. In the second half of ``fit`` it falls to 0.
-    shrinkage
-        λ of the L2 penalty λ/2·|β|².
-    momentum
-        In [0, 1): the part of a step that is left to later minibatches.
-    batch_size
-        Rows per minibatch. By default 32 in ``fit``, which comes back to every row, and 1 in
-        ``partial_fit``, which does not.
-    class_weight
-        As in scikit-learn. ``"balanced"`` gives all classes the same total weight; in
-        ``partial_fit`` going by the rows seen so far.
-    random_state
+    k : int
+        Number of non-zero weights per class (all features if there are fewer).
+    loss : {"logistic", "lorenz"}
+        Lorenz is log(1 + (u − 1)²) for margins u < 1, else 0, which is robust to gross outliers. It
+        has no probabilities.
+    n_epochs : int
+        Number N of passes of ``fit``.
+    mu : float
+        Parameter μ of the annealing schedule. A larger value drops features earlier.
+    learning_rate : float
+        Step in units of 1 / L. L bounds the curvature of the mean loss; it is computed from the
+        mean squared norm of the rows on the kept features. In the second half of ``fit`` the step
+        falls to 0. In ``partial_fit`` it is the first step, and a factor of the Newton steps.
+    shrinkage : float
+        λ of the L2 penalty λ/2·|β|². In ``partial_fit`` λ is smaller for features that are often 0,
+        about in proportion to how often they are not 0.
+    momentum : float
+        In [0, 1): the part of a step that is added to the next minibatch.
+    batch_size : int, optional
+        Rows per minibatch. Default: 32 in ``fit`` and 1 in ``partial_fit``.
+    class_weight : dict or "balanced", optional
+        Factors of the weights of rows by class, 1 for classes that are not in the dict.
+        ``"balanced"`` gives all classes the same total weight. In ``partial_fit`` the totals are
+        those of the rows so far, including the batch.
+    half_life : float, optional
+        Half-life of ``partial_fit`` in rows. After so many more rows, a row counts half in the
+        curvature and in the mean norm, and a feature that was 0 since then counts half in the
+        choice of k. A longer half-life makes smaller steps: probabilities are better while nothing
+        changes, and changes are followed more slowly. None means no decay.
+    random_state : int, RandomState instance or None
         Seed of the order of rows in ``fit``.
 
     Attributes
     ----------
-    coef_ : (1 or n_classes, n_features) array
-    intercept_ : (1 or n_classes,) array
-    classes_ : (n_classes,) array
-    support_ : (n_features,) mask of the features with a weight in any class
+    coef_ : array of shape (1 or n_classes, n_features)
+        Weights.
+    intercept_ : ndarray of shape (1 or n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    support_ : ndarray of shape (n_features,) of bool
+        True for features with a weight in any class.
 
+    See Also
+    --------
+    driftsieve.FeatureScreener : Selects features by a score of each feature alone.
+
+    References
+    ----------
+    Barbu, She, Ding and Gramajo (2017), Feature Selection with Annealing for Computer Vision and
+    Big Data Learning.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 100))
     >>> model = SparseFSA(k=2, random_state=0).fit(X, X[:, 7] > X[:, 42])
@@ -98,7 +118,8 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     coef_: Any  # dense, or CSR after `sparsify`
     intercept_: Floats
-    _stream: _Stream | None
+    _past: Past | None
+    _stream: Stream | None
 
     def __init__(
         self,
@@ -112,6 +133,7 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         momentum: float = 0.0,
         batch_size: int | None = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        half_life: float | None = 500.0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.k = k
@@ -123,11 +145,36 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         self.momentum = momentum
         self.batch_size = batch_size
         self.class_weight = class_weight
+        self.half_life = half_life
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from scratch. Weights count relative to their mean."""
-        self._check_params()
+        """Fit a new model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class labels.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows. They count relative to their mean.
+
+        Returns
+        -------
+        SparseFSA
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two classes, or if parameters or rows are not valid.
+
+        See Also
+        --------
+        partial_fit : Learn from a stream.
+        """
+        check_params(self)
         X, y = self._check(X, y, reset=True)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -136,20 +183,29 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
             )
         batch = Batch.of(X, codes, sample_weight=sample_weight)
         weight = _row_weight(batch)
-        weight *= self._class_factors(classes, np.bincount(codes, weights=weight))[codes]
+        totals = np.bincount(codes, weights=weight).astype(np.float64)
+        weight *= self._class_factors(classes, totals)[codes]
         if not weight.any():
-            raise ValueError("Sample weights must contain at least one non-zero number.")
-        weight /= weight.mean()
+            raise ValueError("sample_weight must contain at least one non-zero number, got none.")
+        mean_weight = float(weight.mean())
+        weight /= mean_weight
         schedule = Schedule(self.k, self.n_epochs, self.mu)
         descent = self._descent(batch_size=32)
         rng = check_random_state(self.random_state)
-        weights = [
-            anneal(batch.X, target, weight, descent, schedule, rng)
+        sizes = view(batch.X).sizes(weight)
+        learnt = [
+            anneal(batch.X, sizes, target, weight, descent, schedule, rng)
             for target in _targets(codes, len(classes))
         ]
+        self._past = Past(
+            view(batch.X).row_sums(np.flatnonzero(weight), mean_weight * weight, self._fading()),
+            totals,
+            sizes[:, 0] / batch.n_rows,
+            [mean_curvature(self.loss, margins, weight) for _, margins in learnt],
+        )
         self._stream = None
         self.classes_ = classes
-        self._set_model(weights)
+        self._set_model([weights for weights, _ in learnt])
         return self
 
     def partial_fit(
@@ -159,8 +215,38 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Go on learning. The first call, unless after ``fit``, must name all the classes."""
-        self._check_params()
+        """Continue learning with a batch of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class labels.
+        classes : array-like, optional
+            All class labels. Required in the first call, unless after ``fit``.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows. They count relative to the mean of recent rows. A row of weight 0
+            has no effect.
+
+        Returns
+        -------
+        SparseFSA
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a label is not one of the classes, or if parameters or rows are not valid.
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).normal(size=(500, 100))
+        >>> model = SparseFSA(k=2).partial_fit(X, X[:, 7] > X[:, 42], classes=[False, True])
+        >>> np.flatnonzero(model.support_)
+        array([ 7, 42])
+        """
+        check_params(self)
         known = self._classes(classes)
         X, y = self._check(X, y, reset=not hasattr(self, "classes_"))
         if unknown := sorted(set(np.unique(y).tolist()) - set(known.tolist())):
@@ -169,24 +255,32 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
             )
         codes = np.searchsorted(known, y)
         batch = Batch.of(X, codes, sample_weight=sample_weight)
-        descent = self._descent(batch_size=1)
-        stream = self._stream_so_far(len(known), descent)
+        stream = self._stream_so_far(len(known))
         weight = _row_weight(batch)
         totals = stream.class_totals + np.bincount(codes, weights=weight, minlength=len(known))
         weight *= self._class_factors(known, totals)[codes]
-        rows = view(batch.X)
-        sums = stream.sums + total(weight, rows.sizes(weight))
-        # Nothing can fail from here on.
-        order = np.arange(batch.n_rows)
-        for weights, target in zip(stream.weights, _targets(codes, len(known)), strict=True):
-            descent.epoch(rows, order, target, weight, weights, sums)
-        stream.class_totals, stream.sums = totals, sums
-        self._stream, self.classes_ = stream, known
-        self._set_model([self._top_k(weights[:, 0]) for weights in stream.weights])
+        targets = _targets(codes, len(known))
+        descent = self._descent(batch_size=1)
+        self._stream = stream.follow(
+            view(batch.X), targets, weight, totals, descent, self._fading()
+        )
+        self.classes_ = known
+        self._set_model(self._stream.model(self.k))
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """The margin of each class, (n, n_classes); of the second class, (n,), if there are two."""
+        """Compute the margin of each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), or (n_rows,) for two classes
+            With two classes, the margin of the second.
+        """
         check_is_fitted(self)
         refuse_masked(X, "X")
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
@@ -194,7 +288,18 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest margin."""
+        """Predict the class with the largest margin.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Class labels.
+        """
         scores = self.decision_function(X)
         best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[best.astype(np.intp)]
@@ -206,13 +311,44 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of the classes; of more than two, those of one against the rest, scaled."""
+        """Predict the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            With more than two classes, the probabilities of each against the rest, scaled to a sum
+            of 1.
+
+        Raises
+        ------
+        AttributeError
+            With ``loss="lorenz"``.
+        """
         probabilities: Floats = np.exp(self.predict_log_proba(X))
         return probabilities
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithms of the probabilities of the classes."""
+        """Predict the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+
+        See Also
+        --------
+        predict_proba : The probabilities.
+        """
         scores = self.decision_function(X)
         by_class = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
         logarithms: Floats = log_softmax(log_expit(by_class), axis=1)
@@ -220,11 +356,18 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
 
     @property
     def support_(self) -> NDArray[np.bool_]:
+        """Mask of the features with a weight in any class."""
         check_is_fitted(self)
         return np.asarray((self.coef_ != 0).sum(axis=0)).ravel() > 0
 
     def sparsify(self) -> Self:
-        """Keep `coef_` as a CSR array, which takes memory for k weights per class alone."""
+        """Convert `coef_` to a CSR array, which stores k weights per class only.
+
+        Returns
+        -------
+        SparseFSA
+            The fitted estimator.
+        """
         check_is_fitted(self)
         self.coef_ = sparse.csr_array(self.coef_)
         return self
@@ -235,29 +378,23 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         return tags
 
     def _descent(self, batch_size: int) -> Descent:
-        batch_size = batch_size if self.batch_size is None else self.batch_size
+        if self.batch_size is not None:
+            batch_size = min(self.batch_size, 2**62)  # the core counts in int64
         return Descent(self.loss, self.learning_rate, self.shrinkage, self.momentum, batch_size)
 
-    def _stream_so_far(self, n_classes: int, descent: Descent) -> _Stream:
-        """The stream we are in; a new one, from the model there is, after ``fit`` or at first."""
-        stream: _Stream | None = getattr(self, "_stream", None)
+    def _fading(self) -> float:
+        return math.inf if self.half_life is None else float(self.half_life)
+
+    def _stream_so_far(self, n_classes: int) -> Stream:
+        """Return the current stream, or a new one that starts from the current model."""
+        stream: Stream | None = getattr(self, "_stream", None)
         if stream is None:
-            n_problems = 1 if n_classes == 2 else n_classes
-            model = np.zeros((n_problems, self.n_features_in_ + 1))
+            model = np.zeros((1 if n_classes == 2 else n_classes, self.n_features_in_ + 1))
             if hasattr(self, "coef_"):
                 model[:, :-1] = self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
                 model[:, -1] = self.intercept_
-            stream = _Stream([descent.start(weights) for weights in model], np.zeros(n_classes))
-        elif bool(self.momentum) != (stream.weights[0].shape[1] == 2):  # changed between calls
-            stream.weights = [descent.start(weights[:, 0]) for weights in stream.weights]
+            stream = Stream.start(model, n_classes, getattr(self, "_past", None))
         return stream
-
-    def _top_k(self, weights: Floats) -> Floats:
-        k = min(self.k, len(weights) - 1)
-        keep = np.append(largest(np.abs(weights[:-1]), k), -1)
-        result = np.zeros_like(weights)
-        result[keep] = weights[keep]
-        return result
 
     def _set_model(self, weights: list[Floats]) -> None:
         stacked = np.stack(weights)
@@ -271,12 +408,18 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
             even = totals.sum() / max(1, np.count_nonzero(present))
             factors = np.divide(even, totals, out=np.zeros_like(totals), where=present)
         else:
-            factors = compute_class_weight(self.class_weight, classes=classes, y=classes)
+            names, given = classes.tolist(), self.class_weight or {}
+            if unknown := [c for c in given if c not in names]:
+                raise ValueError(
+                    f"The keys of class_weight must be among the classes {names}, got {unknown}. "
+                    "Remove the others."
+                )
+            factors = np.array([given.get(c, 1.0) for c in names], dtype=np.float64)
         return factors
 
     def _classes(self, classes: ArrayLike | None) -> NDArray[Any]:
         known: NDArray[Any] | None = getattr(self, "classes_", None)
-        named = None if classes is None else np.unique(classes)
+        named = None if classes is None else unique_classes(classes)
         if known is None:
             if named is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -301,33 +444,13 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         return X, y
 
-    def _check_params(self) -> None:
-        if self.loss not in CURVATURE:
-            raise ValueError(f"loss must be one of {list(CURVATURE)}, got {self.loss!r}.")
-        if self.class_weight not in (None, "balanced") and not isinstance(self.class_weight, dict):
-            raise ValueError(
-                f"class_weight must be a dict, 'balanced' or None, got {self.class_weight!r}."
-            )
-        for name in ("k", "n_epochs", "batch_size"):
-            if (name, self.batch_size) != ("batch_size", None):
-                check_scalar(getattr(self, name), name, Integral, min_val=1)
-        for name, bounds in (
-            ("mu", {"min_val": 0}),
-            ("learning_rate", {"min_val": 0, "include_boundaries": "neither"}),
-            ("shrinkage", {"min_val": 0}),
-            ("momentum", {"min_val": 0, "max_val": 1, "include_boundaries": "left"}),
-        ):
-            value = check_scalar(getattr(self, name), name, Real, **bounds)
-            if not np.isfinite(value):
-                raise ValueError(f"{name} must be finite, got {value}.")
-
 
 def _targets(codes: NDArray[np.intp], n_classes: int) -> list[Floats]:
-    """-1 or 1 by row, for each class against the rest; for the second one if there are two."""
+    """Return -1 or 1 by row for each class against the rest; with two classes, for the second."""
     return [np.where(codes == c, 1.0, -1.0) for c in (range(n_classes) if n_classes > 2 else [1])]
 
 
 def _row_weight(batch: Batch) -> Floats:
-    """A copy, to be changed."""
+    """Return a writable copy of the weights."""
     given = batch.sample_weight
     return np.ones(batch.n_rows) if given is None else given.copy()

@@ -8,8 +8,10 @@
 True
 """
 
+from driftsieve.report.banks import of_bank
 from driftsieve.report.data import build, to_json
 from driftsieve.report.html import to_html
 from driftsieve.report.text import to_text
+from driftsieve.report.writing import WRITERS, write
 
-__all__ = ["build", "to_html", "to_json", "to_text"]
+__all__ = ["WRITERS", "build", "of_bank", "to_html", "to_json", "to_text", "write"]

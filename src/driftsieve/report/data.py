@@ -5,54 +5,67 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from driftsieve._arguments import arg
+from driftsieve._rows.names import FeatureNames, joined_names, name_of
 from driftsieve.history import ScoreHistory
-from driftsieve.scores import SCORES, Score, rank
+from driftsieve.memory.summary import Memory
+from driftsieve.report.headline import headline, places, significance
+from driftsieve.report.memory import Alternative
+from driftsieve.report.two_valued import values_of_two
+from driftsieve.scores import SCORES, Score, ScoreFunction, rank
+from driftsieve.scores.reader import error_shares
 from driftsieve.snapshot import Floats, Snapshot
 
-MAX_LISTED = 100_000
-MAX_CELLS = 1_500_000  # numbers spent on distributions: 5 bins of 2 classes for 100,000 features
+MAX_LISTED = 2_000
+MAX_SEARCHED = 100_000
+MAX_CELLS = 250_000  # numbers spent on distributions
+ERROR_RATE = 0.05  # expected share of noise among the features that count as significant
 
 
 def build(
     snapshot: Snapshot | Sequence[Snapshot] | None = None,
     *,
-    score: str = "mutual_info",
+    score_func: str = "mutual_info",
     history: ScoreHistory | None = None,
-    fine: Snapshot | Iterable[Snapshot] = (),
+    fine: Snapshot | Iterable[Snapshot] | Callable[[NDArray[np.int64]], Iterable[Snapshot]] = (),
     parameters: Mapping[str, Any] | None = None,
     n_rows: int | None = None,
     title: str = "Feature screening",
     unit: str = "rows",
+    memory: Memory | None = None,
+    alternatives: Sequence[Alternative] = (),
+    scores: Floats | None = None,
 ) -> dict[str, Any]:
     """Everything a report shows, for ``to_html``, ``to_json`` and ``to_text``.
 
-    Features are listed by rank, the best 100,000 of them; ranks are among all features. All five
-    scores are there, as far as the snapshot has what they need. Each feature listed has its
-    distribution: that of ``fine`` where it is in there, otherwise the bins of ``snapshot``, best
-    first, up to 1.5 million numbers in all.
+    Features are listed by rank, the best 2,000 of them; ranks are among all features. Of the best
+    100,000, those not listed have their name and score, so that they can be found. All five scores
+    are there, as far as the snapshot has what they need. Each feature listed has its distribution:
+    that of ``fine`` where it is in there, otherwise the bins of ``snapshot``, best first, up to
+    250,000 numbers in all.
 
     Parameters
     ----------
     snapshot : Snapshot or several, optional
-        All features, at once or in blocks that follow each other, which may be frozen anew each
+        All features, at once or in blocks that follow each other, which may be made again each
         time they are gone through. Without it, the report tells what ``history`` knows.
-    score : str
+    score_func : str
         The score that ranks; without a snapshot, that of the history.
     history : ScoreHistory, optional
         For what is shown over time.
-    fine : Snapshot or several
-        Blocks frozen with more bins: ``bank.freeze(20, slice(f, f + 1))`` of the features worth it.
+    fine : Snapshot, several, or a function
+        Blocks with more bins, of some features: ``bank.snapshot(20, slice(f, f + 1))``. A function
+        gives them for the features listed, the best first.
     parameters : mapping, optional
         What to show as parameters of the run. ``epsilon`` stands beside the error certificate.
     n_rows : int, optional
@@ -62,23 +75,30 @@ def build(
     unit : str
         What the positions of the history count: ``"rows"``, another word, or ``"unix"`` for
         seconds since 1970, which are shown as dates.
+    memory : Memory, optional
+        How long to remember, as it was learned.
+    alternatives : sequence of Alternative
+        What other memories would select.
+    scores : array of shape (n_features,), optional
+        What ranks, in place of the score of the snapshot: that with the learned memory.
     """
-    if score not in SCORES:
-        raise ValueError(f"score={score!r} is unknown; expected one of {', '.join(SCORES)}")
+    if score_func not in SCORES:
+        names = ", ".join(map(repr, SCORES))
+        raise ValueError(f"{arg('score_func')} must be one of {names}, got {score_func!r}.")
     if not isinstance(snapshot, Snapshot | Sequence | None):
         raise TypeError(
-            f"snapshot must be a Snapshot, got {type(snapshot).__name__}: pass bank.freeze()"
+            f"snapshot must be a Snapshot, got {type(snapshot).__name__}. Pass bank.snapshot()."
         )
     if history is not None and not len(history):
         history = None
     blocks = [snapshot] if isinstance(snapshot, Snapshot) else snapshot
     if blocks:
-        finer = [fine] if isinstance(fine, Snapshot) else list(fine)
-        content = _of_blocks(blocks, score, finer)
+        finer = [fine] if isinstance(fine, Snapshot) else fine
+        content = _of_blocks(blocks, score_func, finer, scores)
     elif history is not None:
         content = _of_history(history)
     else:
-        raise ValueError("there is nothing to report: give a snapshot, or a history with a record")
+        raise ValueError("A snapshot or a history with a record must be given, got neither.")
     return {
         "format": "driftsieve report",
         "version": 1,
@@ -86,6 +106,9 @@ def build(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "n_rows": n_rows,
         **content,
+        "headline": headline(history, content, _unit(history, unit)),
+        "significance": significance(content),
+        "memory": None if memory is None else _of_memory(memory, alternatives),
         "history": None if history is None else _over_time(history, unit),
         "parameters": {str(key): _plain(value) for key, value in (parameters or {}).items()},
         "versions": {
@@ -108,35 +131,60 @@ class _Part(NamedTuple):
     """What is kept of a block: some numbers a feature, not some for each of its bins."""
 
     scores: dict[str, Floats]
-    pvalues: dict[str, Floats]
     error_shares: Floats
-    names: tuple[str, ...] | None
+    names: FeatureNames | None
 
     @classmethod
     def of(cls, block: Snapshot, table: Mapping[str, Score]) -> _Part:
-        return cls(
-            {key: entry.function(block) for key, entry in table.items()},
-            {key: entry.pvalues(block) for key, entry in table.items() if entry.pvalues},
-            _error_shares(block),
-            block.feature_names,
-        )
+        scores = {key: entry.function(block) for key, entry in table.items()}
+        return cls(scores, error_shares(block), block.feature_names)
 
 
-def _of_blocks(blocks: Sequence[Snapshot], score: str, fine: list[Snapshot]) -> dict[str, Any]:
+class _Some(NamedTuple):
+    """Some features, in the order of their numbers, and a snapshot of them."""
+
+    features: NDArray[np.int64]
+    snapshot: Snapshot
+
+    @classmethod
+    def of(cls, block: Snapshot, listed: NDArray[np.int64] | None = None) -> _Some:
+        """Return those of a block, all or if they are listed."""
+        features = np.arange(block.first_feature, block.first_feature + block.n_features)
+        if listed is None:
+            return cls(features, block)
+        features = np.intersect1d(features, listed, assume_unique=True)
+        return cls(features, block.pick(features - block.first_feature))
+
+
+def _of_blocks(
+    blocks: Sequence[Snapshot],
+    score: str,
+    fine: Iterable[Snapshot] | Callable[[NDArray[np.int64]], Iterable[Snapshot]],
+    given: Floats | None,
+) -> dict[str, Any]:
     parts: list[_Part] = []
     n_features = 0
     for block in blocks:
         if block.first_feature != n_features:
             raise ValueError(
-                f"the snapshot begins at feature {block.first_feature}; freeze all features"
+                f"snapshot must have all features, got one that starts at {block.first_feature}."
             )
         table = _known_scores(block, score)
         parts.append(_Part.of(block, table))
         n_features += block.n_features
     scores = {key: np.concatenate([part.scores[key] for part in parts]) for key in table}
+    if given is not None:
+        scores[score] = given
     ranks = {key: rank(scores[key], entry.larger_is_better) for key, entry in table.items()}
     listed = np.argsort(ranks[score])[:MAX_LISTED]
-    names = [name for part in parts for name in part.names or ()]
+    names = joined_names([part.names for part in parts])
+    finer = [_Some.of(block) for block in (fine(listed) if callable(fine) else fine)]
+    shown = [_Some.of(block, listed) for block in blocks]
+    others = np.argsort(ranks[score])[MAX_LISTED:MAX_SEARCHED]
+    pvalues = {
+        key: _pvalues(shown, entry.pvalues, listed) if entry.pvalues else None
+        for key, entry in table.items()
+    }
     return {
         "score": score,
         "n_features": n_features,
@@ -147,16 +195,26 @@ def _of_blocks(blocks: Sequence[Snapshot], score: str, fine: list[Snapshot]) -> 
         ],
         "certificate": None if block.rank_error is None else _certificate(parts),
         "features": listed.tolist(),
-        "names": [str(names[f]) if names else f"x{f}" for f in listed.tolist()],
+        "names": [name_of(f, names) for f in listed.tolist()],
         "scores": {key: values[listed].tolist() for key, values in scores.items()},
         "ranks": {key: values[listed].tolist() for key, values in ranks.items()},
-        "pvalues": {
-            key: np.concatenate([part.pvalues[key] for part in parts])[listed].tolist()
-            if entry.pvalues
-            else None
-            for key, entry in table.items()
+        "pvalues": pvalues,
+        "largest_significant": {
+            key: None if values is None else _largest_significant(values, n_features)
+            for key, values in pvalues.items()
         },
-        "distributions": _distributions(listed, fine, blocks),
+        "distributions": _distributions(listed, finer, shown),
+        "two_valued": {
+            str(feature): values
+            for some in shown
+            if some.snapshot.mean is not None
+            for feature, values in values_of_two(some.features, some.snapshot).items()
+        },
+        "others": {
+            "features": others.tolist(),
+            "names": [name_of(f, names) for f in others.tolist()],
+            "scores": scores[score][others].tolist(),
+        },
     }
 
 
@@ -164,7 +222,7 @@ def _known_scores(block: Snapshot, score: str) -> dict[str, Score]:
     have = {"moments": block.mean is not None, "quantiles": block.bin_weights is not None}
     if not have[SCORES[score].needs]:
         raise ValueError(
-            f"score={score!r} needs {SCORES[score].needs}, which this snapshot does not have"
+            f"snapshot must have {SCORES[score].needs} for {arg('score_func', score)}, got none."
         )
     return {key: entry for key, entry in SCORES.items() if have[entry.needs]}
 
@@ -172,26 +230,21 @@ def _known_scores(block: Snapshot, score: str) -> dict[str, Score]:
 def _of_history(history: ScoreHistory) -> dict[str, Any]:
     """The ranking of the features followed, as of the newest record."""
     return {
-        "score": history.score,
+        "score": history.score_func,
         "n_features": history.n_features,
         "n_eff": None,
         "classes": [],
         "certificate": None,
         "features": history.features.tolist(),
         "names": list(history.names),
-        "scores": {history.score: history.scores[-1].tolist()},
-        "ranks": {history.score: history.ranks[-1].tolist()},
-        "pvalues": {history.score: None},
+        "scores": {history.score_func: history.scores[-1].tolist()},
+        "ranks": {history.score_func: history.ranks[-1].tolist()},
+        "pvalues": {history.score_func: None},
+        "largest_significant": {history.score_func: None},
         "distributions": [],
+        "two_valued": {},
+        "others": {"features": [], "names": [], "scores": []},
     }
-
-
-def _error_shares(block: Snapshot) -> Floats:
-    """How far the ranks behind the bins may be from the true ones, as shares of the weight."""
-    weight = block.weight.sum(axis=0)  # less than W where values are missing
-    error = np.zeros(weight.size) if block.rank_error is None else block.rank_error
-    shares: Floats = np.divide(error, weight, out=np.zeros(weight.size), where=weight > 0)
-    return shares
 
 
 def _certificate(parts: list[_Part]) -> dict[str, Any]:
@@ -203,8 +256,29 @@ def _certificate(parts: list[_Part]) -> dict[str, Any]:
     }
 
 
+def _largest_significant(pvalues: list[float], n_features: int) -> float:
+    """Return the largest p-value that is significant, or -1 if none is.
+
+    Benjamini and Hochberg's procedure among all features, of which those not listed are taken as
+    not significant.
+    """
+    ordered = np.sort(pvalues)
+    limits = ERROR_RATE * np.arange(1, len(ordered) + 1) / n_features
+    return float(ordered[ordered <= limits].max(initial=-1.0))
+
+
+def _pvalues(
+    shown: Iterable[_Some], function: ScoreFunction, listed: NDArray[np.int64]
+) -> list[float]:
+    """The p-values of the features listed."""
+    values = np.concatenate([function(some.snapshot) for some in shown])
+    features = np.concatenate([some.features for some in shown])
+    found: list[float] = values[np.searchsorted(features, listed)].tolist()
+    return found
+
+
 def _distributions(
-    listed: NDArray[np.int64], fine: list[Snapshot], blocks: Iterable[Snapshot]
+    listed: NDArray[np.int64], fine: list[_Some], shown: list[_Some]
 ) -> list[dict[str, Any]]:
     """Edges and class weights of the features listed, each from the first snapshot that has it.
 
@@ -212,39 +286,61 @@ def _distributions(
     """
     groups: dict[int, dict[str, Any]] = {}
     left, cells = listed, MAX_CELLS
-    for i, s in enumerate(chain(fine, blocks)):
+    for i, (features, s) in enumerate([*fine, *shown]):
         if s.bin_weights is None or s.edges is None:
             continue
         n_bins, n_classes = s.bin_weights.shape[1:]
         each = n_bins - 1 + n_bins * n_classes
         if i >= len(fine):  # there is room for the best, whatever blocks they are in
             left = left[: cells // each]
-        inside = (left >= s.first_feature) & (left < s.first_feature + s.n_features)
+        inside = np.isin(left, features)
         taken = left[inside][: cells // each]
         left, cells = left[~inside], cells - taken.size * each
+        rows = np.searchsorted(features, taken)
         empty = {"n_bins": n_bins, "features": [], "edges": [], "weights": []}
         group = groups.setdefault(n_bins, empty)
         group["features"] += taken.tolist()
-        group["edges"] += s.edges[taken - s.first_feature].tolist()
-        group["weights"] += s.bin_weights[taken - s.first_feature].tolist()
+        group["edges"] += s.edges[rows].tolist()
+        group["weights"] += s.bin_weights[rows].tolist()
     return list(groups.values())
+
+
+def _of_memory(memory: Memory, alternatives: Sequence[Alternative]) -> dict[str, Any]:
+    """Return its values, with texts in place of the numbers that JSON lacks."""
+    values = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(memory).items()}
+    others = [asdict(alternative) for alternative in alternatives]
+    found: dict[str, Any] = finite({"text": str(memory), **values, "alternatives": others})
+    return found
+
+
+def _unit(history: ScoreHistory | None, unit: str) -> str:
+    return unit if history is None or history.times is None else "unix"
 
 
 def _over_time(history: ScoreHistory, unit: str) -> dict[str, Any]:
     stability = history.stability_over_time()
+    weights, events = history.memory_weights, history.events
     return {
-        "score": history.score,
+        "score": history.score_func,
         "k": history.k,
         "margin": history.margin,
         "every": history.every,
-        "unit": unit,
-        "positions": history.positions.tolist(),
+        "unit": _unit(history, unit),
+        "rows": history.positions.tolist() if history.times is not None else None,
+        "positions": places(history, history.positions),
+        "half_lives": [] if weights is None else finite(list(history.half_lives)),
+        "memory_weights": [] if weights is None else weights.T.tolist(),
         "features": history.features.tolist(),
         "names": list(history.names),
         "scores": history.scores.T.tolist(),
         "ranks": history.ranks.T.tolist(),
         "members": history.members.tolist(),
-        "events": [asdict(event) for event in history.events],
+        "events": [
+            asdict(event) | {"position": place}
+            for event, place in zip(
+                events, places(history, [event.position for event in events]), strict=True
+            )
+        ],
         "n_events": history.n_events,
         "stability": {
             "all": history.stability(),

@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from driftsieve._text import printable
 from driftsieve.report.data import finite
-from driftsieve.report.text import printable
 
-_SCRIPTS = ("dom", "charts", "overtime", "table", "detail", "page")
+_SCRIPTS = ("dom", "charts", "overtime", "table", "detail", "memory", "page")
+MAX_NAMES = 1_000_000
+"""Bytes of the names that are there for the search only."""
 
 
 def to_html(data: Mapping[str, Any]) -> str:
@@ -80,6 +82,7 @@ def _compact(data: Mapping[str, Any]) -> dict[str, Any]:
             for key, values in data["pvalues"].items()
         }
     del out["pvalues"]
+    out["others"] = _others(data["others"])
     out["distributions"] = [
         {
             "n_bins": group["n_bins"],
@@ -98,8 +101,24 @@ def _compact(data: Mapping[str, Any]) -> dict[str, Any]:
             "ranks": [_array(values, "i4") for values in past["ranks"]],
             "events": [{**event, "score": None} for event in past["events"]],  # may be infinite
             "stability": stability,
+            "memory_weights": [_array(values, "f4") for values in past["memory_weights"]],
         }
     return out
+
+
+def _others(others: Mapping[str, Any]) -> dict[str, Any]:
+    """Names and scores of features that are found by search only, the best that have room."""
+    room, n = MAX_NAMES, 0
+    for name in others["names"]:
+        room -= len(_embed(printable(name))) + 1
+        if room < 0:
+            break
+        n += 1
+    return {
+        "features": _array(others["features"][:n], "i4"),
+        "names": others["names"][:n],
+        "scores": _array(others["scores"][:n], "f4"),
+    }
 
 
 def _array(values: ArrayLike, kind: str) -> dict[str, str]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from driftsieve._text import printable
+
 _LABELS = {
     "t": "T",
     "fisher": "Fisher",
@@ -24,7 +26,11 @@ def to_text(data: Mapping[str, Any], *, top: int = 20) -> str:
         facts.append(f"{data['n_eff']:,.0f} effective rows")
     if data["classes"]:
         facts.append(f"{len(data['classes'])} classes")
-    lines = [printable(data["title"]), ", ".join(facts), "", *_ranking(data, top)]
+    lines = [printable(data["title"]), ", ".join(facts), printable(data["headline"])]
+    lines += [data["significance"]] * bool(data["significance"])
+    if data["memory"]:
+        lines.append(data["memory"]["text"])
+    lines += ["", *_ranking(data, top)]
     if data["certificate"]:
         lines += ["", _certificate(data)]
     if data["history"]:
@@ -60,20 +66,13 @@ def _certificate(data: Mapping[str, Any]) -> str:
 
 
 def _changes(history: Mapping[str, Any], last: int = 10) -> list[str]:
-    stability = history["stability"]["all"]
+    stability = history["stability"]["nogueira"][-1]
     title = (
         f"{len(history['positions'])} records, {history['n_events']:,} changes of the best "
-        f"{history['k']}" + ("" if math.isnan(stability) else f", stability {stability:.3f}")
+        f"{history['k']}" + ("" if math.isnan(stability) else f", stability now {stability:.3f}")
     )
     return [title] + [
         f"  {event['position']:>15,.10g}  {event['kind']:<7}  {printable(event['name'])} "
         f"(rank {event['rank']:,})"
         for event in history["events"][-last:]
     ]
-
-
-def printable(text: str) -> str:
-    """Names are hostile: a control code must not reach the terminal, nor a line break the table."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -1,4 +1,4 @@
-"""The paper's tables and figures, made anew: `driftsieve reproduce NAME`.
+"""The tables and figures of the paper: `driftsieve reproduce NAME`.
 
 M. Wang and A. Barbu, "Online Feature Screening for Data Streams with Concept Drift".
 """

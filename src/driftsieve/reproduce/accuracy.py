@@ -1,4 +1,4 @@
-"""Tables 3, 4 and 5: how far counts, scores and ranks are from the offline ones, against ε."""
+"""Tables 3, 4 and 5: differences of counts, scores and ranks from the offline ones, by ε."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from driftsieve.bank import Bank
 from driftsieve.reproduce.datasets import COMPARED, QUICK, Compared, at_hand
 from driftsieve.reproduce.offline_bins import offline_bins
-from driftsieve.reproduce.result import Claim, Record, Result, Run, Table
+from driftsieve.reproduce.result import Claim, ExperimentRun, Record, RecordTable, Result
 from driftsieve.reproduce.timing import EPSILONS, MINIBATCH
 from driftsieve.scores import SCORES, rank
 from driftsieve.snapshot import Snapshot
@@ -23,7 +23,7 @@ CONTINUOUS = "continuous"
 
 
 class Pair(NamedTuple):
-    """A data set, seen through a bank and offline."""
+    """The snapshots of a data set from a bank and offline."""
 
     data: str
     epsilon: float
@@ -31,14 +31,14 @@ class Pair(NamedTuple):
     offline: Snapshot
 
 
-def table3(run: Run) -> Result:
-    """Difference in counts, per feature and bin, summed over the classes."""
+def table3(run: ExperimentRun) -> Result:
+    """Make Table 3: difference in counts, per feature and bin, summed over the classes."""
     found = [(pair, "count", count_difference(pair)) for pair in _pairs(run)]
     return Result({"": _table(found)}, claims=_vanish(found, 0.001, _COUNTS))
 
 
-def table4(run: Run) -> Result:
-    """Mean difference of scores, as a share of the range of the offline ones (DR)."""
+def table4(run: ExperimentRun) -> Result:
+    """Make Table 4: mean difference of scores, as a share of the range of the offline ones (DR)."""
     found = [
         (pair, score, difference_ratio(pair, score)) for pair in _pairs(run) for score in BINNED
     ]
@@ -53,14 +53,14 @@ def table4(run: Run) -> Result:
     return Result({"": _table(found)}, claims=[*_vanish(found, 0.001, _SCORES), better])
 
 
-def table5(run: Run) -> Result:
-    """Share of the top 10 % of features, offline, whose rank is another one online."""
+def table5(run: ExperimentRun) -> Result:
+    """Make Table 5: share of the offline top 10 % of features whose online rank differs."""
     found = [(pair, score, misranked(pair, score)) for pair in _pairs(run) for score in BINNED]
     return Result({"": _table(found)}, claims=_vanish(found, 0.01, _RANKS))
 
 
 def count_difference(pair: Pair) -> float:
-    """Rows that are in another bin, per feature and bin."""
+    """Return the number of rows in a different bin, per feature and bin."""
     on, off = pair.online.bin_weights, pair.offline.bin_weights
     assert on is not None
     assert off is not None
@@ -68,13 +68,13 @@ def count_difference(pair: Pair) -> float:
 
 
 def difference_ratio(pair: Pair, score: str) -> float:
-    """The paper's DR: mean |w_on − w_off| / (max w_off − min w_off)."""
+    """Return the DR of the paper: mean |w_on − w_off| / (max w_off − min w_off)."""
     on, off = (SCORES[score].function(snapshot) for snapshot in (pair.online, pair.offline))
     return float(np.mean(np.abs(on - off)) / np.ptp(off))
 
 
 def misranked(pair: Pair, score: str) -> float:
-    """Share of the best tenth, offline, that has another rank online."""
+    """Return the share of the offline best tenth whose online rank differs."""
     entry = SCORES[score]
     on, off = (
         rank(entry.function(snapshot), entry.larger_is_better)
@@ -84,7 +84,7 @@ def misranked(pair: Pair, score: str) -> float:
     return float(np.mean(on[best] != off[best]))
 
 
-def _pairs(run: Run) -> Iterator[Pair]:
+def _pairs(run: ExperimentRun) -> Iterator[Pair]:
     epsilons = (0.2, 0.01, 0.001) if run.quick else EPSILONS
     names = QUICK if run.quick else COMPARED
     data = chain(at_hand(run.data, names), [continuous(run)])
@@ -94,16 +94,16 @@ def _pairs(run: Run) -> Iterator[Pair]:
             bank = Bank(epsilon, moments=False)
             for begin in range(0, len(y), MINIBATCH):
                 bank.update(X[begin : begin + MINIBATCH], y[begin : begin + MINIBATCH])
-            online = bank.freeze()
+            online = bank.snapshot()
             if reference is None:
                 reference = replace(online, bin_weights=offline_bins(X, y))
             yield Pair(name, epsilon, online, reference)
 
 
-def continuous(run: Run) -> Compared:
-    """A stream longer than any of the paper's, without ties, as a harder case for ε.
+def continuous(run: ExperimentRun) -> Compared:
+    """Return a stream longer than those of the paper, without ties, as a harder case for ε.
 
-    All features tell the classes apart about equally well, so that ranks are close.
+    All features separate the classes about equally well, so that ranks are close.
     """
     rng = np.random.default_rng(0)
     n, p = (20_000, 20) if run.quick else (100_000, 100)
@@ -119,7 +119,7 @@ _SCORES = "Differences in scores vanish"
 _RANKS = "Ranking errors vanish"
 
 
-def _table(found: Found) -> Table:
+def _table(found: Found) -> RecordTable:
     rows: dict[tuple[str, float], Record] = {}
     for pair, measure, value in found:
         key = (measure, pair.epsilon)
@@ -128,7 +128,7 @@ def _table(found: Found) -> Table:
 
 
 def _vanish(found: Found, bar: float, what: str) -> list[Claim]:
-    """Whether all is exact at ε = bar and below, on the data sets and on the long stream."""
+    """Return the claims that all is exact at ε = bar and below."""
     left: dict[str, float] = {}
     for pair, _, value in found:
         if pair.epsilon <= bar:

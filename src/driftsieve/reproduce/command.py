@@ -1,4 +1,4 @@
-"""`driftsieve reproduce`: make the paper's tables and figures."""
+"""`driftsieve reproduce`: make the tables and figures of the paper."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ def reproduce(
         bool, typer.Option("--list", help="Name the tables, the figures and the data sets.")
     ] = False,
 ) -> None:
-    """Make a table or figure of the paper: csv and markdown, png and svg, and what it claims."""
+    """Make a table or figure of the paper: csv and markdown, png and svg, and what it claims.
+
+    All of them without --data are those that need no data sets.
+    """
     if show:
         _list()
     elif fetch is not None:
@@ -62,37 +65,63 @@ def _make(
     correlation: Correlation,
 ) -> None:
     # Here, because scikit-learn takes a second to import: only for those who use it.
+    from driftsieve.reproduce.datasets import MissingDataError, folder_of
     from driftsieve.reproduce.experiments import EXPERIMENTS
     from driftsieve.reproduce.output import load_altair, write
-    from driftsieve.reproduce.result import Run
+    from driftsieve.reproduce.result import ExperimentRun
 
     names = _chosen("NAME", name, list(EXPERIMENTS))
     load_altair()  # better now than after an hour
+    if name == "all" and data is not None:
+        folder_of(data)
 
     terminal = Console(stderr=True)
 
     def show_progress(items: Iterable[Any], title: str, total: int) -> Iterable[Any]:
-        return track(
-            items, title, total, console=terminal, transient=True, disable=not terminal.is_terminal
-        )
+        if not terminal.is_terminal:  # some versions of rich print an empty line there
+            return items
+        return track(items, title, total, console=terminal, transient=True)
 
-    run = Run(quick, data, n_seeds=seeds, correlation=correlation, track=show_progress)
+    run = ExperimentRun(quick, data, n_seeds=seeds, correlation=correlation, track=show_progress)
+    left_out = []
     for key in names:
-        result = EXPERIMENTS[key].run(run)
+        try:
+            result = EXPERIMENTS[key].run(run)
+        except MissingDataError as error:
+            if name != "all":
+                raise
+            typer.echo(f"{key} is left out: {error}", err=True)
+            left_out.append(key)
+            continue
         for path in write(result, key, out):
             print(path)
         for claim in result.claims:
             print("holds:" if claim.holds else "does not hold:", claim.published, claim.measured)
 
+    if left_out and data is not None:
+        raise MissingDataError(f"Left out because of missing data: {', '.join(left_out)}.")
+
 
 def _fetch(name: str, data: Path | None) -> None:
-    from driftsieve.reproduce.fetch import SOURCES, fetch
+    from driftsieve.reproduce.fetch import SOURCES, FetchError, fetch
 
     names = _chosen("--fetch", name, list(SOURCES))
     if data is None:
         raise typer.BadParameter(f"--fetch needs a folder: --data or {DATA_VARIABLE}.")
+    failed = []
     for key in names:
-        print(fetch(SOURCES[key], data))
+        try:
+            print(fetch(SOURCES[key], data))
+        except FetchError as error:
+            if name != "all":
+                raise
+            typer.echo(f"{key}: {error}", err=True)
+            failed.append(key)
+    if failed:
+        raise FetchError(
+            f"{len(failed)} of {len(names)} data sets could not be fetched: {', '.join(failed)}. "
+            "Run this again: it continues where it stopped."
+        )
 
 
 def _chosen(what: str, name: str | None, names: list[str]) -> list[str]:

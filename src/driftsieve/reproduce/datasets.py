@@ -1,4 +1,4 @@
-"""Loaders of the real data sets: X and labels, from the folder that DRIFTSIEVE_DATA names."""
+"""Loaders of the real data sets: X and labels, from the folder DRIFTSIEVE_DATA."""
 
 from __future__ import annotations
 
@@ -17,27 +17,29 @@ from scipy import sparse
 from scipy.io import loadmat
 from sklearn.datasets import load_svmlight_file
 
-Labels = NDArray[np.int64]
+from driftsieve.exceptions import DriftsieveError
+
+Target = NDArray[np.int64]
 URL_FEATURES = 3_231_961
 _KDD12_ROWS = 16_000
 
 
-class MissingDataError(FileNotFoundError):
+class MissingDataError(DriftsieveError, FileNotFoundError):
     """A data set is not in the folder."""
 
 
-def madelon(data: Path) -> tuple[NDArray[np.float64], Labels]:
-    """2600 x 500, dense: training, then validation rows."""
+def madelon(data: Path) -> tuple[NDArray[np.float64], Target]:
+    """Load Madelon: 2600 x 500, dense; training, then validation rows."""
     return _dense_challenge(data, "madelon")
 
 
-def gisette(data: Path) -> tuple[NDArray[np.float64], Labels]:
-    """7000 x 5000, dense: training, then validation rows."""
+def gisette(data: Path) -> tuple[NDArray[np.float64], Target]:
+    """Load Gisette: 7000 x 5000, dense; training, then validation rows."""
     return _dense_challenge(data, "gisette")
 
 
-def dexter(data: Path) -> tuple[sparse.csr_array, Labels]:
-    """600 x 20000, sparse counts: training, then validation rows."""
+def dexter(data: Path) -> tuple[sparse.csr_array, Target]:
+    """Load Dexter: 600 x 20000, sparse counts; training, then validation rows."""
     rows, columns, values = [], [], []
     n_rows = 0
     for part in ("train", "valid"):
@@ -53,8 +55,8 @@ def dexter(data: Path) -> tuple[sparse.csr_array, Labels]:
     return X, _challenge_labels(data, "dexter")
 
 
-def dorothea(data: Path) -> tuple[sparse.csr_array, Labels]:
-    """1150 x 100000, sparse and binary."""
+def dorothea(data: Path) -> tuple[sparse.csr_array, Target]:
+    """Load Dorothea: 1150 x 100000, sparse and binary."""
     if (data / "dorothea/X_csr.npz").exists():
         y = np.load(_file(data, "dorothea/y.npy"))
         return _csr(data, "dorothea"), y.astype(np.int64)
@@ -68,20 +70,20 @@ def dorothea(data: Path) -> tuple[sparse.csr_array, Labels]:
     return X, _challenge_labels(data, "dorothea")
 
 
-def spam(data: Path) -> tuple[sparse.csr_array, Labels]:
-    """9324 x 39916, sparse, in the order of time, drifting."""
+def spam(data: Path) -> tuple[sparse.csr_array, Target]:
+    """Load the spam stream: 9324 x 39916, sparse, ordered by time, drifting."""
     return _csr(data, "spam"), np.load(_file(data, "spam/y.npy")).astype(np.int64)
 
 
-def news20_dated(data: Path) -> tuple[sparse.csr_array, Labels, dict[str, NDArray[Any]]]:
-    """19996 x 557510, sparse and binary, 20 groups, in the order of `meta["timestamp"]`."""
+def news20_dated(data: Path) -> tuple[sparse.csr_array, Target, dict[str, NDArray[Any]]]:
+    """Load 20 Newsgroups: 19996 x 557510, sparse and binary, ordered by `meta["timestamp"]`."""
     with np.load(_file(data, "news20_dated/meta.npz")) as archive:
         meta = dict(archive)
     return _csr(data, "news20_dated"), meta["y"].astype(np.int64), meta
 
 
-def news20_binary(data: Path) -> tuple[sparse.csr_array, Labels]:
-    """The same, with the two balanced classes of Keerthi and DeCoste (2005).
+def news20_binary(data: Path) -> tuple[sparse.csr_array, Target]:
+    """Load 20 Newsgroups with the two balanced classes of Keerthi and DeCoste (2005).
 
     1 is sci.*, comp.* and misc.forsale, 0 the other ten groups.
     """
@@ -90,14 +92,17 @@ def news20_binary(data: Path) -> tuple[sparse.csr_array, Labels]:
     return X, np.array(first, dtype=np.int64)[y]
 
 
-def url_dense(data: Path) -> tuple[NDArray[np.float64], Labels]:
-    """3000 x 299, dense, the first day."""
+def url_dense(data: Path) -> tuple[NDArray[np.float64], Target]:
+    """Load the first day of the URL stream: 3000 x 299, dense."""
     table = np.loadtxt(_file(data, "url/Day0_dense_3000x299.csv"), delimiter=",")
     return np.ascontiguousarray(table[:, 1:]), table[:, 0].astype(np.int64)
 
 
-def url_days(data: Path) -> list[tuple[sparse.csr_array, Labels]]:
-    """Each day there is, all 3.2 million sparse columns: whole days, or else some rows of each."""
+def url_days(data: Path) -> list[tuple[sparse.csr_array, Target]]:
+    """Yield each available day of the URL stream, all 3.2 million sparse columns.
+
+    Days are complete, or else some rows of each.
+    """
     for pattern in ("Day{}.svm", "Day{}_mini.svm"):
         paths = [path for day in range(121) if (path := _found(data / "url", pattern.format(day)))]
         if paths:
@@ -105,32 +110,40 @@ def url_days(data: Path) -> list[tuple[sparse.csr_array, Labels]]:
     raise _missing("url/Day0.svm", data)
 
 
-def kdd12(data: Path) -> tuple[sparse.csr_array, Labels]:
-    """The first 16000 rows, sparse and binary, of the features that these have."""
+def kdd12(data: Path) -> tuple[sparse.csr_array, Target]:
+    """Load the first 16000 rows of KDD Cup 2012, sparse and binary, with the features they have."""
     with _open(_file(data, "kdd12/kdd12")) as lines:
         head = "".join(islice(lines, _KDD12_ROWS)).encode("ascii")
     return _svmlight(BytesIO(head), 54_686_452)
 
 
-def smk_can_187(data: Path) -> tuple[NDArray[np.float64], Labels]:
-    """187 x 19993, dense."""
+def smk_can_187(data: Path) -> tuple[NDArray[np.float64], Target]:
+    """Load SMK-CAN-187: 187 x 19993, dense."""
     return _mat(data, "SMK_CAN_187")
 
 
-def gli_85(data: Path) -> tuple[NDArray[np.float64], Labels]:
-    """85 x 22283, dense."""
+def gli_85(data: Path) -> tuple[NDArray[np.float64], Target]:
+    """Load GLI-85: 85 x 22283, dense."""
     return _mat(data, "GLI_85")
 
 
-def elec2(data: Path) -> tuple[NDArray[np.float64], Labels, tuple[str, ...]]:
-    """45312 x 6, dense, in the order of time, drifting; and the names of the columns."""
+def elec2(data: Path) -> tuple[NDArray[np.float64], Target, tuple[str, ...]]:
+    """Load Elec2: 45312 x 6, dense, ordered by time, drifting; and the names of the columns."""
     with _open(_file(data, "elec2/elec2.csv")) as lines:
         names = tuple(next(lines).strip().split(","))
         table = np.loadtxt(lines, delimiter=",")
     return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.int64), names[:-1]
 
 
-Compared = tuple[str, Any, Labels]
+def table_stream(data: Path, name: str) -> tuple[NDArray[np.float64], Target]:
+    """Return a dense stream of the folder `streams`, in the order of time, the label last."""
+    with _open(_file(data, f"streams/{name}.csv")) as lines:
+        next(lines)
+        table = np.loadtxt(lines, delimiter=",")
+    return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(np.int64)
+
+
+Compared = tuple[str, Any, Target]
 COMPARED: dict[str, Callable[[Path], tuple[Any, ...]]] = {
     "url": url_dense,
     "url_sparse": lambda data: url_days(data)[0],
@@ -153,7 +166,7 @@ QUICK = ("url", "dexter", "madelon")
 
 
 def at_hand(data: Path | None, names: Collection[str] = COMPARED) -> Iterator[Compared]:
-    """Name, X and y of each data set to compare on that is in the folder; at least one.
+    """Yield name, X and y of each data set in the folder; at least one must be there.
 
     Sparse columns without any value are left out, as in the paper.
     """
@@ -173,22 +186,23 @@ def at_hand(data: Path | None, names: Collection[str] = COMPARED) -> Iterator[Co
 
 
 def folder_of(data: Path | None) -> Path:
-    """The folder, which must be given and be there."""
+    """Return the data folder; raise MissingDataError if it is not given or does not exist."""
     if data is None:
         raise MissingDataError(
-            "This one needs the real data sets: name their folder with --data or DRIFTSIEVE_DATA."
+            "This experiment needs the real data sets. Pass their folder as --data or "
+            "DRIFTSIEVE_DATA."
         )
     if not data.is_dir():
-        raise MissingDataError(f"There is no folder {data} with data sets.")
+        raise MissingDataError(f"The data folder must exist, got {data}.")
     return data
 
 
-def _dense_challenge(data: Path, name: str) -> tuple[NDArray[np.float64], Labels]:
+def _dense_challenge(data: Path, name: str) -> tuple[NDArray[np.float64], Target]:
     parts = [_file(data, f"{name}/{name}_{part}.data") for part in ("train", "valid")]
     return np.vstack([np.loadtxt(part, ndmin=2) for part in parts]), _challenge_labels(data, name)
 
 
-def _challenge_labels(data: Path, name: str) -> Labels:
+def _challenge_labels(data: Path, name: str) -> Target:
     parts = [_file(data, f"{name}/{name}_{part}.labels") for part in ("train", "valid")]
     return np.concatenate([np.loadtxt(part, dtype=np.int64, ndmin=1) for part in parts])
 
@@ -197,18 +211,18 @@ def _csr(data: Path, name: str) -> sparse.csr_array:
     return sparse.csr_array(sparse.load_npz(_file(data, f"{name}/X_csr.npz")))
 
 
-def _svmlight(file: str | BytesIO, n_features: int) -> tuple[sparse.csr_array, Labels]:
+def _svmlight(file: str | BytesIO, n_features: int) -> tuple[sparse.csr_array, Target]:
     X, y = load_svmlight_file(file, n_features=n_features, zero_based=False)
     return sparse.csr_array(X), y.astype(np.int64)
 
 
-def _mat(data: Path, name: str) -> tuple[NDArray[np.float64], Labels]:
+def _mat(data: Path, name: str) -> tuple[NDArray[np.float64], Target]:
     archive = loadmat(_file(data, f"{name}/{name}.mat"))
     return archive["X"].astype(np.float64), archive["Y"].ravel().astype(np.int64)
 
 
 def _found(folder: Path, name: str) -> Path | None:
-    """The file, or one of the same name with the ending of a compressed one."""
+    """Return the file, or its compressed version."""
     paths = (folder / f"{name}{suffix}" for suffix in ("", ".gz", ".bz2", ".xz"))
     return next((path for path in paths if path.exists()), None)
 

@@ -1,4 +1,4 @@
-"""Detection rates of screens along the synthetic drifting stream."""
+"""Detection rates of screens on the synthetic drifting stream."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from driftsieve.bank import Bank
-from driftsieve.reproduce.result import Record, Run
+from driftsieve.reproduce.result import ExperimentRun, Record
 from driftsieve.reproduce.synthetic import DriftStream
 from driftsieve.scores import SCORES, rank
 
@@ -34,10 +34,11 @@ class Scale:
     shifts: tuple[int, ...]
 
     @classmethod
-    def of(cls, run: Run) -> Scale:
-        """The paper's, or a fifth of its features and fewer rows.
+    def of(cls, run: ExperimentRun) -> Scale:
+        """Return the sizes of the paper, or a fifth of its features and fewer rows.
 
-        With fewer true features each one says more, so that the small stream is about as hard.
+        With fewer true features each is more informative, so that the small stream is about as
+        hard.
         """
         stream = DriftStream(2000, correlation=run.correlation)
         if run.quick:
@@ -46,10 +47,11 @@ class Scale:
         return cls(stream, batch=250, selected=500, shifts=(250, 500, 1000, 2000))
 
     def settled(self, row: int) -> bool:
-        """Whether the stream is in its second half, where no start-up effects are left."""
+        """Return whether the stream is in its second half, without start-up effects."""
         return row > self.stream.n_rows // 2
 
     def shifting(self, shift: int, seed: int) -> DriftStream:
+        """Return a stream whose true features shift at this interval."""
         return replace(self.stream, shift_every=shift, seed=seed)
 
 
@@ -62,10 +64,10 @@ def detect(
     at: Iterable[int],
     selected: Iterable[int],
 ) -> Iterator[Record]:
-    """Feed the stream to all banks, and after each row in `at` give the detection rates.
+    """Update all banks with the stream, and record the detection rates after each row in `at`.
 
-    Rate @k is the share of the features now true that are among the k best. Every record names
-    its bank by the key, in "fading".
+    Rate @k is the share of the currently true features among the k best. Every record has the key
+    of its bank as "fading".
     """
     stops, scores, selected = set(at), list(scores), list(selected)
     n_rows = 0
@@ -77,7 +79,7 @@ def detect(
             continue
         true = stream.true_after(n_rows)
         for fading, bank in banks.items():
-            snapshot = bank.freeze()
+            snapshot = bank.snapshot()
             for score in scores:
                 entry = SCORES[score]
                 ranks = rank(entry.function(snapshot), entry.larger_is_better)[true]
@@ -94,5 +96,5 @@ def detect(
 
 
 def batch_bank(alpha: float, *, quantiles: bool = False) -> Bank:
-    """A bank whose fading factor counts per batch, as in the paper's experiments."""
-    return Bank(alpha=alpha, clock="batch", quantiles=quantiles, n_threads=1)
+    """Return a bank whose decay counts per batch, as in the experiments of the paper."""
+    return Bank(decay=alpha, clock="batch", quantiles=quantiles, n_threads=1)

@@ -9,17 +9,19 @@ from driftsieve.reproduce.accuracy import table3, table4, table5
 from driftsieve.reproduce.figure2 import figure2
 from driftsieve.reproduce.figure3 import figure3
 from driftsieve.reproduce.halflife import half_life_drift, half_life_real
+from driftsieve.reproduce.memory import memory
+from driftsieve.reproduce.memory_real import memory_real
 from driftsieve.reproduce.real import news20, spam, url
-from driftsieve.reproduce.result import Result, Run
+from driftsieve.reproduce.result import ExperimentRun, Result
 from driftsieve.reproduce.timing import table1, table2
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or figure and how to make it."""
+    """A table or figure and the function that makes it."""
 
     title: str
-    run: Callable[[Run], Result]
+    run: Callable[[ExperimentRun], Result]
 
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -39,4 +41,6 @@ EXPERIMENTS: dict[str, Experiment] = {
     "half-life-real": Experiment(
         "Real streams against half-life (not in the paper)", half_life_real
     ),
+    "memory": Experiment("Learned memory against half-lives (not in the paper)", memory),
+    "memory-real": Experiment("Learned memory on real streams (not in the paper)", memory_real),
 }

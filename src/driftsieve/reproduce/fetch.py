@@ -1,7 +1,7 @@
-"""Fetch the paper's public data sets into the layout that `datasets` reads.
+"""Download of the paper's public data sets into the layout that `datasets` reads.
 
-Transfers go to `NAME.part` and are taken up where they stopped; a file gets its name only once it
-is whole and its checksum, where one is known, is right.
+Downloads are written to `NAME.part` and resumed where they stopped. A file gets its name when it is
+complete and its checksum, if one is known, is correct.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
+from driftsieve.exceptions import DriftsieveError
 from driftsieve.reproduce.newsgroups import build as build_news20
 
 _CHUNK = 1 << 20
 _TIMEOUT = 60  # seconds without a byte
 
 
-class FetchError(OSError):
-    """A data set could not be fetched, and what to do about it."""
+class FetchError(DriftsieveError, OSError):
+    """A data set could not be downloaded."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a data set is published and how it is laid out in the data folder."""
+    """Where a data set is published, and its layout in the data folder."""
 
     name: str
     url: str
@@ -44,7 +45,7 @@ class Source:
 
 
 def fetch(source: Source, data: Path) -> Path:
-    """Have the data set in its folder under `data`, without a transfer if it is there already."""
+    """Download a data set into its folder in `data`, unless it is there already."""
     folder = data / source.name
     made = source.made or (_file_name(source.url),)
     if all((folder / name).exists() for name in made):
@@ -56,14 +57,14 @@ def fetch(source: Source, data: Path) -> Path:
             source.unpack(file, folder)
         except (zipfile.BadZipFile, tarfile.TarError, EOFError, KeyError) as error:
             file.unlink()
-            raise FetchError(f"{source.url} is not what it was: {error}.") from error
+            raise FetchError(f"{source.url} has changed: {error}.") from error
         if _file_name(source.url) not in made:
             file.unlink()
     return folder
 
 
 def download(url: str, path: Path, sha256: str | None = None) -> Path:
-    """The file at `url`, whole, as `path`; goes on with what an earlier call has left."""
+    """Download `url` to `path`, and resume an earlier partial download."""
     if path.exists():
         return path
     part = path.with_name(path.name + ".part")
@@ -84,19 +85,19 @@ def download(url: str, path: Path, sha256: str | None = None) -> Path:
     except (URLError, HTTPException, OSError) as error:
         reason = getattr(error, "reason", error)
         raise FetchError(
-            f"{url} could not be fetched ({reason}). With a connection, run this again: it goes on "
-            f"where it stopped. Without one, put the file in place as {path}."
+            f"{url} could not be fetched ({reason}). With a connection, run this again: it "
+            f"continues where it stopped. Without one, save the file as {path}."
         ) from error
     size = part.stat().st_size
     if expected is not None and size != expected:
         raise FetchError(
-            f"{url} broke off after {size} of {expected} bytes. Run this again: it goes on there."
+            f"{url} ended after {size} of {expected} bytes. Run this again: it continues there."
         )
     if sha256 is not None and (found := _sha256(part)) != sha256:
         part.unlink()
         raise FetchError(
-            f"{url} has the SHA-256 {found}, not {sha256}: it was damaged on its way or has "
-            "changed, and is deleted."
+            f"The SHA-256 of {url} must be {sha256}, got {found}. The file is damaged or has "
+            "changed, and was deleted."
         )
     part.rename(path)
     return path
@@ -123,7 +124,7 @@ _KINDS = ("data", "labels")
 
 
 def _unzip(archive: Path, folder: Path) -> None:
-    """The files of the feature selection challenge, wherever they are in the archive."""
+    """Extract the files of the feature selection challenge, wherever they are in the archive."""
     with zipfile.ZipFile(archive) as files:
         by_name = {_file_name(name): name for name in files.namelist()}
         for name in _challenge_files(folder.name):
@@ -132,7 +133,7 @@ def _unzip(archive: Path, folder: Path) -> None:
 
 
 def _untar_days(archive: Path, folder: Path) -> None:
-    """Day0.svm to Day120.svm."""
+    """Extract Day0.svm to Day120.svm."""
     with tarfile.open(archive) as files:
         for member in files:
             name = _file_name(member.name)
@@ -142,7 +143,7 @@ def _untar_days(archive: Path, folder: Path) -> None:
 
 
 def _put(source: IO[bytes], path: Path) -> None:
-    """Whole or not at all."""
+    """Write a file completely or not at all."""
     part = path.with_name(path.name + ".part")
     with part.open("wb") as file:
         shutil.copyfileobj(source, file, _CHUNK)

@@ -7,10 +7,10 @@ from typing import Any
 from driftsieve.reproduce.detection import SCORE_TITLES, Scale, batch_bank, detect
 from driftsieve.reproduce.result import (
     Claim,
+    ExperimentRun,
     Record,
+    RecordTable,
     Result,
-    Run,
-    Table,
     gain,
     mean_over,
     mean_over_seeds,
@@ -21,14 +21,14 @@ QUICK_ALPHAS = (0.5, 0.9, 0.95, 0.99, 1.0)
 ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995, 1.0)
 
 
-def figure2(run: Run) -> Result:
-    """All four panels. Rates and fading factors by T-score, since the five scores are alike."""
+def figure2(run: ExperimentRun) -> Result:
+    """Make all four panels; rates and fading factors by T-score only: the scores are similar."""
     scale = Scale.of(run)
     n, step = scale.stream.n_rows, scale.batch
     every = n // (100 if run.quick else 50)
     rows = [step * 2**i for i in range(3)] + list(range(every, n + 1, every))
 
-    def methods_of(seed: int) -> Table:
+    def methods_of(seed: int) -> RecordTable:
         return list(
             detect(
                 scale.shifting(max(scale.shifts), seed),
@@ -40,8 +40,8 @@ def figure2(run: Run) -> Result:
             )
         )
 
-    def fading_of(seed: int) -> Table:
-        found: Table = []
+    def fading_of(seed: int) -> RecordTable:
+        found: RecordTable = []
         for shift in scale.shifts:
             found += detect(
                 scale.shifting(shift, seed),
@@ -156,7 +156,7 @@ def _claims(
 
 
 def _lines(
-    alt: Any, table: Table, k: int, by: str, order: list[Any], title: str, subtitle: str
+    alt: Any, table: RecordTable, k: int, by: str, order: list[Any], title: str, subtitle: str
 ) -> Any:
     legend = {"score": "score", "shift": "rows between shifts"}[by.partition(":")[0]]
     base = alt.Chart(alt.Data(values=table), title=alt.Title(title, subtitle=subtitle)).encode(
@@ -177,7 +177,7 @@ def _lines(
     return (band + line).properties(width=460, height=280)
 
 
-def _heat(alt: Any, table: Table, k: int, batch: int) -> Any:
+def _heat(alt: Any, table: RecordTable, k: int, batch: int) -> Any:
     title = alt.Title(
         "Detection rate by shifting rate and fading factor",
         subtitle=f"T-score, mean over the second half of the stream, α per batch of {batch}",

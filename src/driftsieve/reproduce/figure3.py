@@ -8,10 +8,10 @@ from driftsieve.reproduce.detection import SCORE_TITLES, Scale, batch_bank, dete
 from driftsieve.reproduce.figure2 import PUBLISHED_ALPHA
 from driftsieve.reproduce.result import (
     Claim,
+    ExperimentRun,
     Record,
+    RecordTable,
     Result,
-    Run,
-    Table,
     gain,
     mean_over,
     mean_over_seeds,
@@ -22,24 +22,24 @@ SOLID, DASHED = "with adaptation", "without adaptation"
 
 
 def adjusted_alpha(scale: Scale, shift: int) -> float:
-    """A memory of a quarter of the rows for which a feature stays true, known beforehand.
+    """Return the decay for a memory of a quarter of the rows for which a feature stays true.
 
-    >>> scale = Scale.of(Run())
+    >>> scale = Scale.of(ExperimentRun())
     >>> [round(adjusted_alpha(scale, shift), 3) for shift in scale.shifts]
     [0.96, 0.98, 0.99, 0.995]
     """
     return 1 - 4 * scale.batch / (scale.stream.n_true * shift)
 
 
-def figure3(run: Run) -> Result:
-    """Four panels, one for each shifting rate: once with α fitted to it, once with α = 0.9."""
+def figure3(run: ExperimentRun) -> Result:
+    """Make four panels, one per shifting rate: with α fitted to it, and with α = 0.9."""
     scale = Scale.of(run)
     n, p = scale.stream.n_rows, scale.stream.n_features
     at = [n * i // 10 for i in range(6, 11)]
     selected = [p * i // 20 for i in range(1, 21)]
 
-    def one_seed(seed: int) -> Table:
-        found: Table = []
+    def one_seed(seed: int) -> RecordTable:
+        found: RecordTable = []
         for shift in scale.shifts:
             alphas = {"adjusted": adjusted_alpha(scale, shift), "0.9": PUBLISHED_ALPHA, "none": 1.0}
             found += detect(
@@ -64,7 +64,7 @@ def figure3(run: Run) -> Result:
     )
 
 
-def _gains(scale: Scale, records: list[Record]) -> Table:
+def _gains(scale: Scale, records: list[Record]) -> RecordTable:
     rows = []
     for shift in scale.shifts:
         for score in SCORE_TITLES:
@@ -101,8 +101,8 @@ def _winning(scale: Scale, records: list[Record]) -> list[Claim]:
     return claims
 
 
-def _needed(table: Table, shift: int, fading: str) -> dict[str, int]:
-    """How many features must be selected for full detection, by score."""
+def _needed(table: RecordTable, shift: int, fading: str) -> dict[str, int]:
+    """Return the number of features to select for full detection, by score."""
     return {
         score: min(
             row["selected"]
@@ -114,7 +114,7 @@ def _needed(table: Table, shift: int, fading: str) -> dict[str, int]:
     }
 
 
-def _fewer(scale: Scale, table: Table) -> Claim:
+def _fewer(scale: Scale, table: RecordTable) -> Claim:
     fast = min(scale.shifts)
     adapted, none = (_needed(table, fast, fading) for fading in ("adjusted", "none"))
     return Claim(
@@ -126,7 +126,7 @@ def _fewer(scale: Scale, table: Table) -> Claim:
     )
 
 
-def _slower(scale: Scale, table: Table) -> Claim:
+def _slower(scale: Scale, table: RecordTable) -> Claim:
     needed = {shift: _needed(table, shift, "adjusted") for shift in scale.shifts}
     worst = [max(needed[shift].values()) for shift in scale.shifts]
     return Claim(
@@ -138,7 +138,7 @@ def _slower(scale: Scale, table: Table) -> Claim:
     )
 
 
-def _panels(alt: Any, scale: Scale, table: Table, fading: str) -> Any:
+def _panels(alt: Any, scale: Scale, table: RecordTable, fading: str) -> Any:
     shown = [
         {
             **row,

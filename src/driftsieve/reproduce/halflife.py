@@ -1,4 +1,4 @@
-"""Beyond the paper: drift and the real streams against a half-life counted in rows."""
+"""Beyond the paper: the drifting and the real streams by half-life in rows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from driftsieve.reproduce.datasets import MissingDataError, folder_of
 from driftsieve.reproduce.detection import Scale, detect
 from driftsieve.reproduce.result import (
     Claim,
+    ExperimentRun,
     Record,
+    RecordTable,
     Result,
-    Run,
-    Table,
     gain,
     mean_over,
     mean_over_seeds,
@@ -26,16 +26,16 @@ REAL_HALF_LIVES = (500, 2000, 10_000, 50_000, 200_000, math.inf)
 NEVER = math.inf
 
 
-def half_life_drift(run: Run) -> Result:
-    """Detection rate by half-life and shifting rate, and the best half-life in hindsight."""
+def half_life_drift(run: ExperimentRun) -> Result:
+    """Make the detection rate by half-life and shifting rate, and the best half-life."""
     scale = Scale.of(run)
     n = scale.stream.n_rows
     every = n // (100 if run.quick else 50)
     settled = [row for row in range(every, n + 1, every) if scale.settled(row)]
     lives = QUICK_HALF_LIVES if run.quick else HALF_LIVES
 
-    def one_seed(seed: int) -> Table:
-        found: Table = []
+    def one_seed(seed: int) -> RecordTable:
+        found: RecordTable = []
         for shift in scale.shifts:
             rates = detect(
                 scale.shifting(shift, seed),
@@ -80,8 +80,8 @@ def half_life_drift(run: Run) -> Result:
     )
 
 
-def half_life_real(run: Run) -> Result:
-    """Error rate of the learners by the half-life of the screen, on the real streams there are."""
+def half_life_real(run: ExperimentRun) -> Result:
+    """Make the error rate of the learners by half-life of the screen, on the real streams."""
     folder_of(run.data)
     records: list[Record] = []
     tasks = ["spam"] if run.quick else list(TASKS)
@@ -100,7 +100,7 @@ def half_life_real(run: Run) -> Result:
     )
 
 
-def _real(name: str, run: Run) -> list[Record]:
+def _real(name: str, run: ExperimentRun) -> list[Record]:
     task = TASKS[name](run)
     lives = (500, NEVER) if run.quick else REAL_HALF_LIVES
     records: list[Record] = []
@@ -114,8 +114,8 @@ def _real(name: str, run: Run) -> list[Record]:
     return [{key: record[key] for key in kept} for record in records]
 
 
-def _real_claim(stream: str, table: Table, records: list[Record]) -> Claim:
-    """Both of the paper's claims on real streams say that adaptation lowers the error."""
+def _real_claim(stream: str, table: RecordTable, records: list[Record]) -> Claim:
+    """Return the claim that adaptation lowers the error, which the paper makes twice."""
     falls = {}
     for learner in (FSA, SGD):
         for score in ("t", "mutual_info"):
@@ -145,7 +145,7 @@ def _life(half_life: float) -> str:
 
 
 def _named(row: Record) -> Record:
-    """The column is called what it holds."""
+    """Rename the column by its content."""
     return {
         "half_life" if key == "fading" else key: _life(value) if key == "fading" else value
         for key, value in row.items()
@@ -153,7 +153,7 @@ def _named(row: Record) -> Record:
     }
 
 
-def _curves(alt: Any, table: Table, hindsight: Table, k: int) -> Any:
+def _curves(alt: Any, table: RecordTable, hindsight: RecordTable, k: int) -> Any:
     lives = [_life(life) for life in dict.fromkeys(row["fading"] for row in table)]
     title = alt.Title(
         "Detection rate by half-life",
@@ -179,7 +179,7 @@ def _curves(alt: Any, table: Table, hindsight: Table, k: int) -> Any:
     return (lines + bars + rings).properties(width=460, height=280)
 
 
-def _errors(alt: Any, table: Table, streams: list[str]) -> Any:
+def _errors(alt: Any, table: RecordTable, streams: list[str]) -> Any:
     lives = [_life(life) for life in dict.fromkeys(row["fading"] for row in table)]
     values = [
         {

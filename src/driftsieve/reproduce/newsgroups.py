@@ -1,4 +1,4 @@
-"""20 Newsgroups as rows of binary words and word pairs, in the order of the messages' dates."""
+"""20 Newsgroups as rows of binary words and word pairs, ordered by the dates of the messages."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 
 def build(archive: Path, folder: Path) -> None:
-    """From the archive of the 19,997 messages: `X_csr.npz` and `meta.npz`.
+    """Build `X_csr.npz` and `meta.npz` from the archive of the 19,997 messages.
 
-    Headers are left out but for the date; terms of a single message and messages without a
-    readable date, too.
+    Headers except the date are left out, and so are terms of a single message and messages without
+    a readable date.
     """
     messages = sorted(_messages(archive), key=lambda message: message[0])
     stamps, groups, bodies = zip(*messages, strict=True)
@@ -33,7 +33,7 @@ def build(archive: Path, folder: Path) -> None:
 
 
 def _messages(archive: Path) -> Iterator[tuple[int, str, str]]:
-    """Time, newsgroup and text of each message: files GROUP/NUMBER in any folder."""
+    """Yield time, newsgroup and text of each message: files GROUP/NUMBER in any folder."""
     with tarfile.open(archive) as files:
         for member in files:
             file = files.extractfile(member)

@@ -1,4 +1,4 @@
-"""The offline quantile that Tables 1 to 5 compare with: sort whole columns, then count."""
+"""The offline quantiles that Tables 1 to 5 compare with: sort whole columns, then count."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from driftsieve.snapshot import Floats
 
 
 def offline_bins(X: Any, y: NDArray[Any], n_bins: int = 5) -> Floats:
-    """(p, K, C) rows of each class in each quantile bin, as `offline.snapshot` defines it.
+    """Return the (p, K, C) rows of each class in each quantile bin, as `offline.snapshot`.
 
     All columns at once, which takes memory for several copies of the data but no Python loop over
     features: a fair peer for timing.
@@ -36,7 +36,7 @@ def offline_bins(X: Any, y: NDArray[Any], n_bins: int = 5) -> Floats:
 def _sparse_bins(
     X: sparse.csc_array, code: NDArray[np.intp], n_classes: int, n_bins: int
 ) -> Floats:
-    """Each column is its values, and for each class an entry that stands for all its zeros."""
+    """Return the bins of sparse columns; one entry per class stands for all zeros of a column."""
     n, p = X.shape
     column = np.repeat(np.arange(p), np.diff(X.indptr))
     kind = code[X.indices]

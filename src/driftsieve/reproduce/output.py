@@ -1,4 +1,4 @@
-"""Tables to csv and markdown, figures to png and svg."""
+"""Output of tables as csv and markdown, and of figures as png and svg."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from driftsieve.reproduce.result import Claim, Result, Table
+from driftsieve.reproduce.result import Claim, RecordTable, Result
 
 
 def load_altair() -> Any:
-    """The altair module, if figures can be made here."""
+    """Return the altair module; raise ModuleNotFoundError if figures cannot be made."""
     try:
         import_module("vl_convert")
         return import_module("altair")
@@ -22,7 +22,7 @@ def load_altair() -> Any:
 
 
 def write(result: Result, name: str, folder: Path) -> list[Path]:
-    """Write all there is of a result into a folder; the files, in order."""
+    """Write a result into a folder and return the files in order."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for part, table in result.tables.items():
@@ -49,8 +49,8 @@ def write(result: Result, name: str, folder: Path) -> list[Path]:
     return written
 
 
-def markdown(table: Table) -> str:
-    """A table in markdown, numbers to four digits.
+def markdown(table: RecordTable) -> str:
+    """Return a table in markdown, with numbers to four digits.
 
     >>> print(markdown([{"epsilon": 0.01, "madelon": 1 / 3}]))
     | epsilon | madelon |
@@ -65,7 +65,7 @@ def markdown(table: Table) -> str:
 
 
 def dress(chart: Any) -> Any:
-    """One look for all figures."""
+    """Apply the common style of all figures."""
     ink, faint = "#333333", "#e6e6e6"
     return (
         chart.configure(background="white", font="DejaVu Sans, Arial, sans-serif")

@@ -1,4 +1,4 @@
-"""The paper's last two tables, and one more: screens and learners on real streams."""
+"""The last two tables of the paper, and one more: screens and learners on real streams."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ from functools import partial
 import numpy as np
 
 from driftsieve.reproduce.detection import SCORE_TITLES
-from driftsieve.reproduce.result import Claim, Estimate, Record, Result, Run, Table, gain
+from driftsieve.reproduce.result import (
+    Claim,
+    Estimate,
+    ExperimentRun,
+    Record,
+    RecordTable,
+    Result,
+    gain,
+)
 from driftsieve.reproduce.streams import ALPHA, BATCH, FSA, SGD, TASKS, best, learn, screen
 
 WITH, WITHOUT = "with", "without"
 MOMENTS, BINNED = ("t", "fisher"), ("mutual_info", "chi2", "gini")
 
 
-def real_stream(name: str, run: Run) -> Result:
-    """{Sparse FSA, SGD} × {none, random, five screens} × {with, without adaptation}."""
+def real_stream(name: str, run: ExperimentRun) -> Result:
+    """Make {Sparse FSA, SGD} × {none, random, five screens} × {with, without adaptation}."""
     task = TASKS[name](run)
     p = task.X.shape[1]
     records: list[Record] = []
@@ -25,7 +33,7 @@ def real_stream(name: str, run: Run) -> Result:
         records += learn(task, seed, None, adaptation="-", screen="none")
         records += learn(task, seed, chosen, adaptation="-", screen="random")
         for adaptation, alpha in ((WITH, ALPHA), (WITHOUT, 1.0)):
-            snapshot, seconds = screen(task, seed, alpha=alpha, clock="batch")
+            snapshot, seconds = screen(task, seed, decay=alpha, clock="batch")
             for score in SCORE_TITLES:
                 columns = best(snapshot, score, task.selected)
                 found = learn(task, seed, columns, adaptation=adaptation, screen=score)
@@ -37,7 +45,7 @@ def real_stream(name: str, run: Run) -> Result:
 news20, spam, url = (partial(real_stream, name) for name in ("news20", "spam", "url"))
 
 
-def _table(records: list[Record]) -> Table:
+def _table(records: list[Record]) -> RecordTable:
     cells: dict[tuple[str, str, str], list[Record]] = {}
     for record in records:
         cells.setdefault((record["learner"], record["screen"], record["adaptation"]), []).append(
@@ -65,7 +73,7 @@ def _table(records: list[Record]) -> Table:
 
 
 def _less(records: list[Record], better: Record, worse: Record) -> Estimate:
-    """By how much the error rate falls from `worse` to `better`."""
+    """Return by how much the error rate falls from `worse` to `better`."""
     return gain(records, worse, better, "error rate")
 
 

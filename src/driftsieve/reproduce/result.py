@@ -1,4 +1,4 @@
-"""What an experiment is given and what it gives: tables, figures, and a verdict on each claim."""
+"""Input and output of an experiment: tables, figures, and a verdict on each claim."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from driftsieve.reproduce.synthetic import Correlation
 
 Record = dict[str, Any]
-Table = list[Record]
+RecordTable = list[Record]
 Figure = Callable[[Any], Any]
 """Given the altair module, the chart."""
 
@@ -24,8 +24,8 @@ def _in_silence(items: Iterable[Any], _title: str, _total: int) -> Iterable[Any]
 
 
 @dataclass(frozen=True)
-class Run:
-    """How to run an experiment."""
+class ExperimentRun:
+    """Parameters of the run of an experiment."""
 
     quick: bool = False
     """Small sizes, seconds instead of minutes; the claims are still put to the test."""
@@ -40,10 +40,11 @@ class Run:
 
     @property
     def seeds(self) -> int:
+        """Number of seeds."""
         return self.n_seeds or (3 if self.quick else 5)
 
-    def over_seeds(self, work: Callable[[int], Table], title: str) -> Table:
-        """The records of all seeds, which run side by side: the heavy parts release the GIL."""
+    def over_seeds(self, work: Callable[[int], RecordTable], title: str) -> RecordTable:
+        """Return the records of all seeds, which run in parallel without the GIL."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             found = self.track(pool.map(work, range(self.seeds)), title, self.seeds)
             return [record for records in found for record in records]
@@ -51,7 +52,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper (or one that its claims rest on) beside what was measured."""
+    """A claim of the paper (or one that its claims rest on) and the measured result."""
 
     published: str
     measured: str
@@ -60,9 +61,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Result:
-    """Tables and figures by name, in the order in which to show them."""
+    """Tables and figures by name, in display order."""
 
-    tables: dict[str, Table]
+    tables: dict[str, RecordTable]
     figures: dict[str, Figure] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
 
@@ -76,7 +77,7 @@ class Estimate:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Estimate:
-        """From one value per seed; a single one has an error of 0.
+        """Return the estimate from one value per seed; a single one has an error of 0.
 
         >>> print(Estimate.of([0.9, 1.0, 1.1]))
         1.000 ± 0.058
@@ -90,12 +91,12 @@ class Estimate:
 
     @property
     def positive(self) -> bool:
-        """Above 0 by more than two standard errors."""
+        """Whether the mean is above 0 by more than two standard errors."""
         return self.mean > 2 * self.error
 
 
-def mean_over_seeds(records: Iterable[Record], value: str = "rate") -> Table:
-    """The mean of `value`, its standard error and their number for records alike in all else."""
+def mean_over_seeds(records: Iterable[Record], value: str = "rate") -> RecordTable:
+    """Return the mean of `value`, its standard error and count, of records equal in all else."""
     return [
         {**same, value: (estimate := Estimate.of(values)).mean, "error": estimate.error}
         | {"seeds": len(values)}
@@ -103,8 +104,8 @@ def mean_over_seeds(records: Iterable[Record], value: str = "rate") -> Table:
     ]
 
 
-def mean_over(records: Iterable[Record], key: str, value: str = "rate") -> Table:
-    """The mean of `value` for records alike in all but `key`."""
+def mean_over(records: Iterable[Record], key: str, value: str = "rate") -> RecordTable:
+    """Return the mean of `value` of records that are equal except for `key`."""
     return [{**same, value: float(np.mean(v))} for same, v in _alike(records, value, key)]
 
 
@@ -118,9 +119,9 @@ def _alike(records: Iterable[Record], value: str, key: str) -> Iterator[tuple[Re
 
 
 def gain(records: Sequence[Record], better: Record, worse: Record, value: str = "rate") -> Estimate:
-    """How much `value` is larger where a record has `better` than where it has `worse`.
+    """Return how much larger `value` is where a record has `better` than where it has `worse`.
 
-    Records are paired by seed: both sides saw the same rows.
+    Records are paired by seed: both sides have the same rows.
     """
 
     def by_seed(wanted: Record) -> dict[int, float]:

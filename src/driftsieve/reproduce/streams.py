@@ -1,4 +1,4 @@
-"""The real streams: screen along the earlier part, learn from it, predict the later part."""
+"""The real streams: screen and train on the earlier part, predict the later part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.linear_model import SGDClassifier
 from driftsieve.bank import Bank
 from driftsieve.learners import SparseFSA
 from driftsieve.reproduce.datasets import folder_of, news20_binary, spam, url_days
-from driftsieve.reproduce.result import Record, Run
+from driftsieve.reproduce.result import ExperimentRun, Record
 from driftsieve.scores import SCORES, rank
 from driftsieve.snapshot import Floats, Snapshot
 
@@ -28,7 +28,7 @@ another nine tenths of the rows to learn from."""
 
 @dataclass(frozen=True)
 class Task:
-    """Rows to learn from and later rows to predict."""
+    """Training rows, and later rows to predict."""
 
     X: sparse.csr_array
     y: NDArray[np.int64]
@@ -40,20 +40,19 @@ class Task:
     n_epochs: int = 30
 
     def train(self, seed: int) -> tuple[sparse.csr_array, NDArray[np.int64]]:
-        """Some of the earlier rows, in their order."""
+        """Return some of the training rows, in order."""
         kept = np.random.default_rng(seed).random(self.n_train) < KEPT
         rows = np.flatnonzero(kept)
         return self.X[rows], self.y[rows]
 
     @property
     def test(self) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+        """Return the rows to predict."""
         return self.X[self.n_train :], self.y[self.n_train :]
 
 
-def news20_task(run: Run) -> Task:
-    """20 Newsgroups in order of date; the first 11,862 messages, as many as in the paper, to learn
-    from.
-    """
+def news20_task(run: ExperimentRun) -> Task:
+    """Return 20 Newsgroups by date; as in the paper, the first 11,862 messages are for training."""
     X, y = news20_binary(folder_of(run.data))
     if run.quick:
         X, y = X[::8], y[::8]
@@ -61,16 +60,16 @@ def news20_task(run: Run) -> Task:
     return _task(X, y, n_train, selected=5000 if run.quick else 20_000, learner_selected=1000)
 
 
-def spam_task(run: Run) -> Task:
-    """Spam in order of time; the first 60 % to learn from."""
+def spam_task(run: ExperimentRun) -> Task:
+    """Return the spam stream by time; the first 60 % are for training."""
     X, y = spam(folder_of(run.data))
     if run.quick:
         X, y = X[::2], y[::2]
     return _task(X, y, round(0.6 * len(y)), selected=2000, learner_selected=500)
 
 
-def url_task(run: Run) -> Task:
-    """URLs day by day; all days but the last sixth to learn from."""
+def url_task(run: ExperimentRun) -> Task:
+    """Return the URLs by day; all days but the last sixth are for training."""
     days = url_days(folder_of(run.data))
     n_train = sum(len(y) for _, y in days[: -max(1, len(days) // 6)])
     X = sparse.csr_array(sparse.vstack([X for X, _ in days], format="csr"))
@@ -78,7 +77,7 @@ def url_task(run: Run) -> Task:
     return _task(X, y, n_train, selected=1000, learner_selected=200)
 
 
-TASKS: dict[str, Callable[[Run], Task]] = {
+TASKS: dict[str, Callable[[ExperimentRun], Task]] = {
     "news20": news20_task,
     "spam": spam_task,
     "url": url_task,
@@ -86,30 +85,30 @@ TASKS: dict[str, Callable[[Run], Task]] = {
 
 
 def _task(X: Any, y: NDArray[np.int64], n_train: int, **sizes: int) -> Task:
-    """Columns without any value in the rows to learn from say nothing and are left out."""
+    """Return a task without the columns that have no value in the training rows."""
     X = sparse.csr_array(X[:, np.unique(X[:n_train].indices)].astype(np.float64))
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # for scikit-learn
     return Task(X, y, n_train, **sizes)
 
 
 def screen(task: Task, seed: int, **fading: Any) -> tuple[Snapshot, float]:
-    """What a bank knows of the rows to learn from, and the seconds it took."""
+    """Return the snapshot of a bank with the training rows, and the seconds it took."""
     X, y = task.train(seed)
     begin = perf_counter()
     bank = Bank(**fading)
     for start in range(0, len(y), BATCH):
         bank.update(X[start : start + BATCH], y[start : start + BATCH])
-    return bank.freeze(), perf_counter() - begin
+    return bank.snapshot(), perf_counter() - begin
 
 
 def best(snapshot: Snapshot, score: str, k: int) -> NDArray[np.intp]:
-    """The k best features, ascending."""
+    """Return the k best features, ascending."""
     entry = SCORES[score]
     return np.flatnonzero(rank(entry.function(snapshot), entry.larger_is_better) <= k)
 
 
 def learn(task: Task, seed: int, columns: NDArray[np.intp] | None, **tags: Any) -> Iterator[Record]:
-    """Both learners on the rows to learn from, with some columns or all."""
+    """Train both learners on the training rows, with some columns or all."""
     X, y = task.train(seed)
     X_test, y_test = task.test
     if columns is not None:

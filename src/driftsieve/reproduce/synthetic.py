@@ -1,4 +1,4 @@
-"""The paper's synthetic drifting stream: a window of true features that slides along."""
+"""The synthetic drifting stream of the paper: a sliding window of true features."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Correlation = Literal["published", "stated"]
 
 @dataclass(frozen=True)
 class DriftStream:
-    """n rows of p features, k of which are true; the true ones move up by one every l rows.
+    """A stream of p features, k of which are true; the true ones move up by one every l rows.
 
-    y is 1 where β·x + c + e exceeds c, so c itself has no say. The paper's x = νz + e has pairwise
-    correlation ν²/(1 + ν²) (``correlation="published"``), not the ν/(1 + ν) its text gives, which
-    takes x = √ν·z + e (``"stated"``).
+    y is 1 where β·x + c + e exceeds c, so c has no influence. The paper's x = νz + e has pairwise
+    correlation ν²/(1 + ν²) (``correlation="published"``), not ν/(1 + ν) as its text says, which
+    needs x = √ν·z + e (``"stated"``).
 
     >>> DriftStream(shift_every=250).true_after(100_000)
     slice(399, 499, None)
@@ -40,26 +40,27 @@ class DriftStream:
         last = self.true_after(self.n_rows).stop
         if last > self.n_features:
             raise ValueError(
-                f"The true features reach {last}, beyond the {self.n_features} there are: "
-                "shift more seldom, or have fewer rows."
+                f"The true features must be below {self.n_features}, got {last}. Use fewer shifts "
+                "or fewer rows."
             )
 
     @property
     def loading(self) -> float:
-        """The weight of the common factor z in every feature."""
+        """Weight of the common factor z in every feature."""
         return self.nu if self.correlation == "published" else math.sqrt(self.nu)
 
     @property
     def pairwise_correlation(self) -> float:
+        """Correlation of any two features."""
         return self.loading**2 / (1 + self.loading**2)
 
     def true_after(self, n_rows: int) -> slice:
-        """The features that were true in the last of the first n rows."""
+        """Return the features that were true in the last of the first n rows."""
         start = (n_rows - 1) // self.shift_every
         return slice(start, start + self.n_true)
 
     def batches(self, size: int) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
-        """The rows in order; the same ones whenever it is called, for one size."""
+        """Yield the rows in order; every call gives the same rows for one size."""
         rng = np.random.default_rng(self.seed)
         for begin in range(0, self.n_rows, size):
             n = min(size, self.n_rows - begin)

@@ -1,4 +1,4 @@
-"""Tables 1 and 2: the processor time of the online quantile against minibatch size and ε."""
+"""Tables 1 and 2: processor time of the online quantiles by minibatch size and ε."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from driftsieve.bank import Bank
 from driftsieve.reproduce.datasets import COMPARED, QUICK, at_hand
 from driftsieve.reproduce.offline_bins import offline_bins
-from driftsieve.reproduce.result import Claim, Result, Run, Table
+from driftsieve.reproduce.result import Claim, ExperimentRun, RecordTable, Result
 
 EPSILONS = tuple(1 / f for f in (5, 50, 100, 500, 1000, 1500, 2000))
 MINIBATCHES = tuple(2**k for k in range(12))
@@ -23,8 +23,8 @@ Times = dict[str, dict[str, float]]
 """Milliseconds by data set and setting."""
 
 
-def table1(run: Run) -> Result:
-    """Time against the size of minibatches, at ε = 0.001."""
+def table1(run: ExperimentRun) -> Result:
+    """Make Table 1: time by minibatch size, at ε = 0.001."""
     sizes = (1, 16, 128, 1024) if run.quick else MINIBATCHES
     times = _measure(run, [(str(size), size, EPSILON) for size in sizes])
     flat = {
@@ -52,8 +52,8 @@ def table1(run: Run) -> Result:
     )
 
 
-def table2(run: Run) -> Result:
-    """Time against ε, with minibatches of 250."""
+def table2(run: ExperimentRun) -> Result:
+    """Make Table 2: time by ε, with minibatches of 250."""
     epsilons = (0.2, 0.01, 0.001) if run.quick else EPSILONS
     times = _measure(run, [(f"{e:.4g}", MINIBATCH, e) for e in epsilons])
     first, last = f"{epsilons[0]:.4g}", f"{epsilons[-1]:.4g}"
@@ -77,7 +77,7 @@ def table2(run: Run) -> Result:
     )
 
 
-def _measure(run: Run, settings: Sequence[tuple[str, int, float]]) -> Times:
+def _measure(run: ExperimentRun, settings: Sequence[tuple[str, int, float]]) -> Times:
     repeats = 1 if run.quick else 2
     times: Times = {}
     names = QUICK if run.quick else COMPARED
@@ -91,17 +91,17 @@ def _measure(run: Run, settings: Sequence[tuple[str, int, float]]) -> Times:
 
 
 def _online(X: Any, y: NDArray[Any], size: int, epsilon: float) -> None:
-    """From data to counts per bin. One thread, as the offline quantile has."""
+    """Compute counts per bin from the data with one thread, as the offline quantiles do."""
     bank = Bank(epsilon, moments=False, n_threads=1)
     for begin in range(0, len(y), size):
         bank.update(X[begin : begin + size], y[begin : begin + size])
-    bank.freeze()
+    bank.snapshot()
 
 
 def _best(work: Callable[[], object], repeats: int) -> float:
-    """Processor time, the least of some tries, in milliseconds.
+    """Return the smallest processor time of some runs, in milliseconds.
 
-    It leaves out waiting for other processes; what they add by crowding caches is never negative.
+    It excludes waiting for other processes. What they add by sharing caches is never negative.
     """
     tries = []
     for _ in range(repeats):
@@ -111,7 +111,7 @@ def _best(work: Callable[[], object], repeats: int) -> float:
     return 1000 * min(tries)
 
 
-def _table(first: str, times: Times) -> Table:
+def _table(first: str, times: Times) -> RecordTable:
     keys = list(next(iter(times.values())))
     return [
         {first: key} | {name: round(found[key], 1) for name, found in times.items()} for key in keys

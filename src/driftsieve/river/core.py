@@ -12,59 +12,73 @@ from numpy.typing import ArrayLike
 from river import base
 
 from driftsieve._core import pick
+from driftsieve._state.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
+from driftsieve._state.settings import AUTO, HalfLives, is_auto
 from driftsieve.bank import ClockName
 from driftsieve.batch import Missing
-from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
+from driftsieve.memory import Memory
+from driftsieve.memory.reading import learns
 from driftsieve.river.dict_bank import DictBank
-from driftsieve.river.frames import as_labels
-from driftsieve.scores import SCORES, rank
-from driftsieve.screener.checks import check_choices
-from driftsieve.screener.reading import selection
-from driftsieve.screener.rules import RULES, RuleName, check_bins, check_rule
+from driftsieve.river.known import as_labels
+from driftsieve.scores import ScoreFunction, rank, score_of
+from driftsieve.screener.checks import check_bins
+from driftsieve.screener.reading import compared, first_features, warn_unscored
+from driftsieve.selection.rules import RULES, choice_of, selected
 
 
 class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
-    """Keep the features that tell the classes apart now.
+    """Select the features that separate the classes now, from rows that are dictionaries.
 
-    Rows are dictionaries; features may appear and vanish, and labels may be anything hashable.
-    ``learn_one`` costs little more than a walk through the row. ``learn_many`` learns the same,
-    bit by bit, as ``learn_one`` row by row (with ``clock="batch"``, each call of either is a tick).
+    Features may appear and disappear, and labels may be any hashable object. ``learn_many`` gives
+    the same bits as ``learn_one`` for each row. With ``clock="batch"``, each call of either is a
+    tick, also one without rows or whose rows are all ignored.
 
-    Nothing is scored until somebody asks. ``transform_one`` and ``transform_many`` renew the
-    selection where the number of rows has doubled since the last time, or grown by ``every``.
-    ``scores``, ``pvalues``, ``ranking`` and ``selected`` are always of now. Before there are rows
-    of two classes, all features pass.
+    Scores are computed on demand. ``transform_one`` and ``transform_many`` renew the selection when
+    the number of rows has doubled since the last time, or grown by ``every``. ``scores``,
+    ``pvalues``, ``ranking`` and ``selected`` are always current.
+
+    Before the first row all features pass. While rows of fewer than two classes have weight, there
+    are no scores: ``k`` then selects the first k features in the order of their appearance,
+    ``percentile`` that percentage of them, and the other rules all of them. There is one warning if
+    that lasts for ``every`` rows.
 
     Parameters
     ----------
-    score
-        ``"t"``, ``"fisher"``, ``"mutual_info"``, ``"chi2"`` or ``"gini"``.
-    k
-        The parameter of the rule: see :class:`driftsieve.FeatureScreener`.
-    rule
-        ``"k_best"``, ``"percentile"``, ``"threshold"``, ``"fpr"``, ``"fdr"`` or ``"fwe"``.
+    score_func
+        ``"t"``, ``"fisher"``, ``"mutual_info"``, ``"chi2"``, ``"gini"``, or a function of a
+        ``Snapshot``.
+    k, percentile, threshold, fpr, fdr, fwe
+        The rule of selection, at most one of them: see :class:`driftsieve.FeatureScreener`. None
+        means ``k=10``.
     n_bins
         Quantile bins of mutual information, chi-square and Gini.
     epsilon
         Largest rank error, as a share of the weight.
-    alpha
-        Weight of a row relative to the next one; 1 forgets nothing.
+    decay
+        What the weight of a row is multiplied by per tick; 1 means no fading.
     half_life
-        After how much of the clock a row counts half; instead of ``alpha``.
+        ``"auto"``: how long to remember is learned, see :attr:`memory`; a list: the half-lives to
+        choose from; None: no fading. Else ticks after which a weight has halved. With
+        ``clock="time"`` also a duration such as ``"12h"`` or a timedelta, which is required if
+        times are datetimes.
     clock
-        ``"sample"``, ``"batch"`` or ``"time"``: what age is counted in.
+        ``"row"``, ``"batch"`` or ``"time"``: what age is counted in.
     missing
-        Whether NaN, None or the NA of pandas is an ``"error"``, or ``"ignore"`` that row for that
-        feature.
+        ``"error"``: NaN, None or the NA of pandas is an error; ``"ignore"``: the row does not count
+        for that feature.
     absent
-        ``"zero"``: a row without a key has 0 there; ``"missing"``: it does not count for it.
+        ``"zero"``: a row without a key has the value 0; ``"missing"``: it does not count for it.
     every
-        The selection that transforms is never older than this many rows.
+        Largest age of the selection of ``transform_one``, in rows.
     n_threads
-        Threads that take in blocks of rows and score; all cores by default.
+        Number of threads; all cores by default, and with -1.
     max_features, max_classes, max_bytes, on_limit
         As in :class:`driftsieve.Bank`; keys and rows of new labels beyond them are left out and
         counted in ``ignored`` with ``on_limit="ignore_new"``.
+
+    See Also
+    --------
+    driftsieve.FeatureScreener : The same for scikit-learn.
 
     Examples
     --------
@@ -73,22 +87,26 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
     >>> screener = FeatureScreener("fisher", k=4, half_life=500)
     >>> model = preprocessing.StandardScaler() | screener | linear_model.LogisticRegression()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.48%
+    Accuracy: 88.72%
     >>> screener.selected[:2]
     ['empty_server_form_handler', 'popup_window']
     """
 
     def __init__(
         self,
-        score: str = "mutual_info",
+        score_func: str | ScoreFunction = "mutual_info",
         *,
-        k: float = 10,
-        rule: RuleName = "k_best",
+        k: int | None = None,
+        percentile: float | None = None,
+        threshold: float | None = None,
+        fpr: float | None = None,
+        fdr: float | None = None,
+        fwe: float | None = None,
         n_bins: int = 5,
         epsilon: float = 0.01,
-        alpha: float = 1.0,
-        half_life: float | None = None,
-        clock: ClockName = "sample",
+        decay: float | None = None,
+        half_life: HalfLives | None = AUTO,
+        clock: ClockName = "row",
         missing: Missing = "error",
         absent: Literal["zero", "missing"] = "zero",
         every: int = 1024,
@@ -98,17 +116,21 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         max_bytes: float | None = None,
         on_limit: OnLimit = "error",
     ) -> None:
-        check_choices(score=(score, SCORES), rule=(rule, RULES))
-        check_rule(rule, k, score)
+        self.k = k
+        self.percentile = percentile
+        self.threshold = threshold
+        self.fpr = fpr
+        self.fdr = fdr
+        self.fwe = fwe
+        self._score = score_of(score_func)
+        self._choice = choice_of(self, self._score)
         check_bins(n_bins)
         if every < 1:
             raise ValueError(f"every must be at least 1, got {every!r}.")
-        self.score = score
-        self.k = k
-        self.rule = rule
+        self.score_func = score_func
         self.n_bins = n_bins
         self.epsilon = epsilon
-        self.alpha = alpha
+        self.decay = decay
         self.half_life = half_life
         self.clock = clock
         self.missing = missing
@@ -119,39 +141,97 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         self.max_classes = max_classes
         self.max_bytes = max_bytes
         self.on_limit = on_limit
-        needs = SCORES[score].needs
+        if decay is not None and is_auto(half_life):
+            half_life = None  # the default gives way
+        learning = None
+        if learns(half_life):
+            if is_auto(half_life) and clock == "time":
+                raise ValueError(
+                    'half_life must be given with clock="time", got "auto". Pass a list of '
+                    'half-lives to choose from, such as ["1h", "1d", "7d", None], or None.'
+                )
+            learning = {
+                "score_func": score_func,
+                "n_bins": n_bins,
+                "k": compared(self._choice),
+            }
         self._bank = DictBank(
+            learning=learning,
             absent=absent,
             missing=missing,
             clock=clock,
             limits=Limits(max_features, max_classes, max_bytes, on_limit),
             epsilon=epsilon,
-            moments=needs == "moments",
-            quantiles=needs == "quantiles",
-            alpha=alpha,
+            **({} if learning else self._score.keeps),
+            decay=decay,
             half_life=half_life,
             n_threads=n_threads,
         )
         self._chosen: set[Hashable] | None = None
         self._picked: tuple[Hashable, ...] = ()  # the same in the order of the features
         self._due = 1  # rows at which the choice is renewed
+        self._knows_one_class = False  # then it is renewed when the second one comes, too
+        self._has_warned = False
 
-    def learn_one(self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0, t: Any = None) -> None:
-        """Learn from a row, of weight ``w``; ``t`` is its time, with ``clock="time"``:
-        a number, or a datetime.
+    def learn_one(
+        self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0, time: Any = None
+    ) -> None:
+        """Learn from a row.
+
+        Parameters
+        ----------
+        x : dict
+            Feature values by key.
+        y : hashable
+            Class label.
+        w : float
+            Weight of the row.
+        time : float or datetime, optional
+            Time of the row, with ``clock="time"``.
+
+        See Also
+        --------
+        learn_many : Learn from the rows of a data frame.
         """
-        self._bank.update_one(x, y, w, t)
+        self._bank.update_one(x, y, w, time)
 
     def learn_many(
-        self, X: Any, y: Any, w: ArrayLike | None = None, t: ArrayLike | None = None
+        self, X: Any, y: Any, w: ArrayLike | None = None, time: ArrayLike | None = None
     ) -> None:
-        """Learn from the rows of a data frame: NaN is a missing value, not an absent key."""
-        self._bank.update_many(X, as_labels(y), w, t)
+        """Learn from the rows of a data frame, in which NaN is a missing value, not an absent key.
+
+        Parameters
+        ----------
+        X : data frame
+            Rows.
+        y : sequence
+            Class labels.
+        w : array-like of shape (n_rows,), optional
+            Weights of the rows.
+        time : array-like of shape (n_rows,), optional
+            Times of the rows, with ``clock="time"``.
+
+        See Also
+        --------
+        learn_one : Learn from a single row.
+        """
+        self._bank.update_many(X, as_labels(y), w, time)
 
     def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
-        """The selected features of the row."""
-        if self._bank.n_rows >= self._due:
-            self._renew()
+        """Return the selected features of a row.
+
+        Parameters
+        ----------
+        x : dict
+            Feature values by key.
+
+        Returns
+        -------
+        dict
+            The selected keys and their values.
+        """
+        if self._bank.n_rows >= self._due or self._knows_one_class:
+            self._renew_if_due()
         if self._chosen is None:
             return dict(x)
         if len(self._chosen) < len(x):
@@ -159,9 +239,19 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         return {key: value for key, value in x.items() if key in self._chosen}
 
     def transform_many(self, X: Any) -> Any:
-        """The selected columns of a data frame."""
-        if self._bank.n_rows >= self._due:
-            self._renew()
+        """Return the selected columns of a data frame.
+
+        Parameters
+        ----------
+        X : data frame
+            Rows.
+
+        Returns
+        -------
+        data frame
+            Of the same library.
+        """
+        self._renew_if_due()
         frame, chosen = nw.from_native(X, eager_only=True), self._chosen
         kept = [key for key in frame.columns if chosen is None or key in chosen]
         if frame.implementation.is_pandas_like():
@@ -170,56 +260,77 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
 
     @property
     def ignored(self) -> dict[str, int]:
-        """What ``on_limit="ignore_new"`` left out: rows of new labels, and values of new keys."""
+        """Counts of rows of new labels and values of new keys that were left out."""
         return dict(self._bank.ignored)
 
     @property
     def scores(self) -> dict[Hashable, float]:
-        """The score of every feature seen so far."""
+        """Score of each feature seen so far."""
         return dict(zip(self._bank.keys, self._scores().tolist(), strict=True))
 
     @property
     def pvalues(self) -> dict[Hashable, float] | None:
-        """The p-values of the scores; None for Gini."""
-        if SCORES[self.score].pvalues is None:
+        """P-values of the scores; None for Gini."""
+        if self._score.pvalues is None:
             return None
         return dict(zip(self._bank.keys, self._pvalues().tolist(), strict=True))
 
     @property
+    def memory(self) -> Memory:
+        """How long to remember, as it was learned with ``half_life="auto"`` or a list."""
+        found = self._bank.memory
+        if found is None:
+            raise AttributeError(
+                'memory is available only with half_life="auto" or a list of half-lives.'
+            )
+        return found
+
+    @property
     def ranking(self) -> dict[Hashable, int]:
-        """The rank of every feature, 1 for the best."""
-        ranks = rank(self._scores(), SCORES[self.score].larger_is_better)
+        """Rank of each feature, 1 for the best."""
+        ranks = rank(self._scores(), self._score.larger_is_better)
         return dict(zip(self._bank.keys, ranks.tolist(), strict=True))
 
     @property
     def selected(self) -> list[Hashable]:
-        """The features that the rule selects now, the best first."""
+        """Features that the rule selects now, the best first."""
         ranks = self.ranking
         return sorted(self._select(), key=ranks.__getitem__)
 
     def _scores(self) -> Any:
-        row = SCORES[self.score]
-        return self._bank.read(row.function, self.n_bins, 0.0 if row.larger_is_better else 1.0)
+        worst = 0.0 if self._score.larger_is_better else 1.0
+        return self._bank.read_scores(self.score_func, self.n_bins, worst)
 
     def _pvalues(self) -> Any:
-        function = SCORES[self.score].pvalues
-        assert function is not None  # by check_rule
+        function = self._score.pvalues
+        assert function is not None  # by choice_of
         return self._bank.read(function, self.n_bins, 1.0)
 
     def _select(self) -> tuple[Hashable, ...]:
-        by_scores = RULES[self.rule].uses == "scores"
+        if not self._bank.can_score():
+            keys = self._bank.keys
+            n_kept = first_features(self._choice, len(keys))
+            if self._bank.n_rows >= self.every and not self._has_warned:
+                self._has_warned = True
+                warn_unscored(self._choice, n_kept, stacklevel=4)
+            return tuple(keys[:n_kept])
+        by_scores = RULES[self._choice.rule].uses == "scores"
         scores, pvalues = (self._scores(), None) if by_scores else (None, self._pvalues())
-        kept = selection(self.rule, self.k, self.score, scores, pvalues)
+        kept = selected(self._choice, self._score, scores, pvalues)
         keys = self._bank.keys
         return tuple(keys[j] for j in np.flatnonzero(kept))
 
+    def _renew_if_due(self) -> None:
+        second_came = self._knows_one_class and len(self._bank.labels) > 1
+        if second_came or self._bank.n_rows >= self._due:
+            self._renew()
+
     def _renew(self) -> None:
-        if len(self._bank.labels) < 2:
-            return
+        n_rows = self._bank.n_rows
         self._picked = self._select()
         self._chosen = set(self._picked)
-        n_rows = self._bank.n_rows
         self._due = n_rows + min(n_rows, self.every)
+        self._knows_one_class = len(self._bank.labels) < 2
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)  # two screeners do not share a bank

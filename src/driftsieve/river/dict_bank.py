@@ -5,40 +5,42 @@ from __future__ import annotations
 import math
 import operator
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
-from itertools import pairwise
 from typing import Any, Literal
 
 import narwhals.stable.v1 as nw
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+from numpy.typing import ArrayLike
 
+from driftsieve._arguments import check_choice
 from driftsieve._core import NO_ROOM, TAKEN, RowCollector, Turn
 from driftsieve._core import Bank as CoreBank
+from driftsieve._rows.labels import is_nothing
+from driftsieve._state.limits import Limits, Sizes
+from driftsieve._state.settings import check_times, fading_of, refuse_digit_dates
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, Missing
-from driftsieve.growth import SharedMeter
-from driftsieve.limits import Limits
-from driftsieve.river.frames import Laid, laid_out
-from driftsieve.river.known import NOBODY, Known, Newcomers
-from driftsieve.river.one_row import check_types, is_nothing, seconds
-from driftsieve.river.room import ROWS, Room
+from driftsieve.memory import LearnedBank, Memory
+from driftsieve.memory.reading import AnyBank, bank_from_bytes
+from driftsieve.river.bank_pair import BankPair
+from driftsieve.river.budget import ROWS, RowBudget
+from driftsieve.river.known import Known, Newcomers
+from driftsieve.river.layout import KeyedRows, LaidRows
+from driftsieve.river.one_row import check_types, seconds
 from driftsieve.scores import ScoreFunction
-from driftsieve.screener.reading import read_bank
 from driftsieve.snapshot import Floats
 
 
 class DictBank:
-    """Features are keys and classes are labels, both anything hashable and known from when they are
-    first seen. Rows wait until there is a block of them, which is taken in without a copy, or until
-    somebody reads: where a bank would keep them, if it is one bank.
+    """A bank of rows that are dictionaries: features are keys, and classes are any hashable labels.
 
-    - ``absent="zero"``: one dense bank for the keys of the first row, and one sparse bank for all
-      that come later. Both see every row, so a late feature has its zeros behind it.
-    - ``absent="missing"``: a row does not count for a feature it does not have. What comes later
-      goes to further dense banks, each twice as wide, that see the rows from then on.
+    Rows wait until there is a block of them, which is added without a copy, or until the bank is
+    read. With a single bank they wait in its buffer.
+
+    There is one dense bank for the keys of the first row, and one sparse bank for all that come
+    later. Both see every row, so a late feature has the rows without it behind it: with
+    ``absent="zero"`` it was 0 there, with ``absent="missing"`` these rows do not count for it.
 
     The limits hold for the banks together and for what waits. A row is held against them before
     anything of it is kept, so that the banks never refuse it later, or only one of them does.
@@ -53,32 +55,36 @@ class DictBank:
         missing: Missing,
         clock: ClockName,
         limits: Limits,
+        learning: Mapping[str, Any] | None = None,
         **settings: Any,
     ) -> None:
-        if absent not in ("zero", "missing"):
-            raise ValueError(f'absent must be "zero" or "missing", got {absent!r}.')
+        check_choice("absent", absent, "zero", "missing")
         self.absent = absent
         self.missing = missing
         self.clock = clock
         self.ignored = {"rows": 0, "values": 0}
         self._limits = limits
+        self._learning = learning  # of a LearnedBank; None where the half-life is fixed
         self._settings = settings
+        self._fading = fading_of(settings.get("decay"), settings.get("half_life"))
         self._template = self._new_bank()  # complains now, not with the first row
-        self._banks = [self._new_bank(), self._new_bank()] if absent == "zero" else []
-        self._ends: list[int] = []  # where the columns of each dense bank end, beyond "zero"
+        self._banks = BankPair(self._new_bank(), self._new_bank())
+        if absent == "missing":
+            self._banks.late._core.take_absent_as_missing()
         self._known = Known()
         self._taken = 0  # rows that the banks have
-        self._n_values = 0  # and values of late features
-        self._no_late = sparse.csr_array((0, 0))  # what the last rows had of late features
         self._turned_away = -ROWS  # rows there were when newcomers last found no room
         self._turn = Turn()
         self._collect(0)
 
-    def _new_bank(self) -> Bank:
+    def _new_bank(self) -> AnyBank:
         missing: Missing = "ignore" if self.absent == "missing" else self.missing
         limits = {name: getattr(self._limits, name) for name in ("max_features", "max_classes")}
         settings = {**self._settings, **limits, "max_bytes": math.inf}
-        return Bank(missing=missing, clock=self.clock, **settings)
+        if self._learning is None:
+            return Bank(missing=missing, clock=self.clock, **settings)
+        settings.pop("decay", None)
+        return LearnedBank(missing=missing, clock=self.clock, **self._learning, **settings)
 
     @property
     def n_rows(self) -> int:
@@ -95,175 +101,200 @@ class DictBank:
     @property
     def nbytes(self) -> int:
         """Bytes that the state and the waiting rows take."""
-        return self._rows.nbytes + sum(bank.nbytes for bank in self._banks)
+        return self._rows.nbytes + self._banks.nbytes
 
     # --- rows -----------------------------------------------------------------------------------
 
     def update_one(
-        self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0, t: Any = None
+        self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0, time: Any = None
     ) -> None:
         """Take in a row. A bad one raises an error and leaves all as it was."""
-        if t is not None and type(t) is not float:
-            t = seconds(t)
+        if time is not None and (type(time) is not float or self._fading == "duration"):
+            time = seconds(time, self._fading)
         try:
-            answer = self._rows.append(x, y, w, t)
+            answer = self._rows.append(x, y, w, time)
             if answer == NO_ROOM:
                 self.flush()
-                answer = self._rows.append(x, y, w, t)
+                answer = self._rows.append(x, y, w, time)
             if answer != TAKEN:
                 with self._turn:
-                    self._append_new(x, y, w, t)
+                    self._append_new(x, y, w, time)
+            if self._learning is not None and len(self._rows) >= self._banks.rows_left():
+                self.flush()  # memories are reviewed at fixed numbers of rows
         except TypeError:
-            check_types(x, w, t)
+            check_types(x, w, time)
             if self.missing == "error" or not any(map(is_nothing, x.values())):
                 raise
             filled = {key: math.nan if is_nothing(value) else value for key, value in x.items()}
-            self.update_one(filled, y, w, t)
+            self.update_one(filled, y, w, time)
 
-    def _append_new(self, x: dict[Hashable, Any], y: Hashable, w: float, t: float | None) -> None:
-        """A row with a label or a key that is not known yet, or for which there may be no room."""
+    def _append_new(
+        self, x: dict[Hashable, Any], y: Hashable, w: float, time: float | None
+    ) -> None:
+        """Append a row with a new label or key, or one that may exceed a limit."""
         trial = self._collector(dict.fromkeys(x, 0), {y: 0}, 0)
-        trial.append(x, y, w, t)  # complains, if there is reason to, before anything has changed
-        new = self._admit(x, [y], 1)
+        trial.append(x, y, w, time)  # raises for bad input before anything changes
+        if time is not None and not self.n_rows:
+            refuse_digit_dates(self._fading, time)
+        codes = {**self._known.classes}
+        rows = KeyedRows(
+            np.array([list(x.values())], dtype=np.float64),
+            list(x),
+            np.array([codes.setdefault(y, len(codes))]),
+            None if w == 1.0 else np.array([w]),
+            None if time is None else np.array([time]),
+        )
+        new = self._admit(rows, [y])
         if y not in self._known.classes and y not in new.labels:
             self.ignored["rows"] += 1
+            self._tick()
             return
         self._learn_keys(new)
         known = {key: value for key, value in x.items() if key in self._known.columns}
         self.ignored["values"] += len(x) - len(known)
-        if self._rows.append(known, y, w, t) == NO_ROOM:
+        if self._rows.append(known, y, w, time) == NO_ROOM:
             self.flush()
             self._rows.make_room(1, len(known))  # it has been admitted
-            self._rows.append(known, y, w, t)
+            self._rows.append(known, y, w, time)
 
     def update_many(
-        self, X: Any, y: Iterable[Hashable], w: ArrayLike | None, t: ArrayLike | None
+        self, X: Any, y: Iterable[Hashable], w: ArrayLike | None, time: ArrayLike | None
     ) -> None:
-        """Take in the rows of a data frame: the same as one by one, its columns the keys of each,
-        except that with ``clock="batch"`` they share a tick.
+        """Add the rows of a data frame, as if one by one with its columns as keys.
+
+        With ``clock="batch"`` they share a tick.
         """
         with self._turn:
-            self._take_frame(X, y, w, t)
+            self._take_frame(X, y, w, time)
 
     def _take_frame(
-        self, X: Any, y: Iterable[Hashable], w: ArrayLike | None, t: ArrayLike | None
+        self, X: Any, y: Iterable[Hashable], w: ArrayLike | None, time: ArrayLike | None
     ) -> None:
         codes = dict(self._known.classes)
         numbers = [codes.setdefault(label, len(codes)) for label in y]
-        batch = Batch.of(X, numbers, sample_weight=w, t=t, missing=self.missing)
-        if (batch.t is None) != (self.clock != "time"):
-            raise ValueError(f't goes with clock="time", and only with it; it is {self.clock!r}.')
+        batch = Batch.of(X, numbers, sample_weight=w, time=time, missing=self.missing)
+        if (batch.time is None) != (self.clock != "time"):
+            raise ValueError(
+                f'time must be given exactly with clock="time", got clock={self.clock!r}.'
+            )
         if not batch.n_rows:
+            self._tick()
             return
-        for time in () if batch.t is None else (batch.t.min(), batch.t.max()):
-            self._rows.check(1.0, time)
+        for moment in () if batch.time is None else (batch.time.min(), batch.time.max()):
+            check_times(self._fading, moment, are_dates=batch.has_dates)
+            self._rows.check(1.0, moment)
+        if batch.time is not None and not (batch.has_dates or self.n_rows):
+            refuse_digit_dates(self._fading, batch.time)
         names = list(nw.from_native(X, eager_only=True).columns)
-        new = self._admit(names, codes, batch.n_rows)
-        kept = batch.y < len(self._known.classes) + len(new.labels)
-        self.ignored["rows"] += int(np.count_nonzero(~kept))
-        if not kept.any():
+        rows = KeyedRows(np.asarray(batch.X), names, batch.y, batch.sample_weight, batch.time)
+        new = self._admit(rows, codes)
+        kept = rows.of_classes(len(self._known.classes) + len(new.labels))
+        self.ignored["rows"] += batch.n_rows - len(kept.X)
+        if not len(kept.X):
+            self._tick()
             return
         self.flush()
         self._learn_keys(new)
-        batch, columns = batch.part(kept, batch.n_features), self._known.columns
-        self.ignored["values"] += batch.n_rows * sum(name not in columns for name in names)
-        laid = laid_out(np.asarray(batch.X), names, columns, self._width, self._fill)
-        self._take(laid, batch.y, batch.sample_weight, batch.t)
+        columns = self._known.columns
+        self.ignored["values"] += len(kept.X) * sum(name not in columns for name in names)
+        while len(kept.X) > (left := self._banks.rows_left()) and self.clock != "batch":
+            first, kept = kept.split(int(left))
+            self._take(first.laid_out(columns, self._width, self._fill))
+        self._take(kept.laid_out(columns, self._width, self._fill))
+
+    def _tick(self) -> None:
+        """Without rows: with ``clock="batch"`` every call is a tick."""
+        if self.clock == "batch":
+            self.flush()
+            none = KeyedRows(np.empty((0, 0)), [], np.empty(0, np.int64))
+            self._take(none.laid_out({}, self._width, self._fill))
 
     def flush(self) -> None:
         """Give the waiting rows to the banks."""
         with self._turn:
             if not len(self._rows):
                 return
-            dense, data, indices, indptr, codes, weights, times = self._rows.rows()
-            self._take(
-                Laid(dense, data, indices, indptr),
-                codes,
-                None if (weights == 1).all() else weights,
-                times if self.clock == "time" else None,
-            )
+            laid = LaidRows(*self._rows.rows())
+            weights = None if np.all(laid.weights == 1) else laid.weights
+            times = laid.times if self.clock == "time" else None
+            self._take(laid._replace(weights=weights, times=times))
 
-    def _take(
-        self,
-        laid: Laid,
-        codes: NDArray[Any],
-        weights: NDArray[Any] | None,
-        times: NDArray[Any] | None,
-    ) -> None:
-        # Everything was checked when it came: no need to do so again.
-        rows = (codes, weights, times, None, self.missing == "error")
-        if self.absent == "zero":
-            first, late = self._banks
-            parts = [(first, laid.dense)] if self._width else []
-            parts.append((late, self._late(laid)))
-        else:
-            columns = [laid.dense[:, lo:hi] for lo, hi in pairwise([0, *self._ends])]
-            parts = list(zip(self._banks, columns, strict=True))
-        counts = {
-            "_taken": self._taken + len(codes),
-            "_n_values": self._n_values + len(laid.data),
-        }
+    def _take(self, laid: LaidRows) -> None:
         steps: list[Callable[[], object]] = [
-            *(bank._taking(Batch(X, *rows)) for bank, X in parts),
+            *self._banks.taking(laid, len(self._known.columns), self.missing),
             self._rows.clear,
-            partial(vars(self).update, counts),
+            partial(vars(self).update, {"_taken": self._taken + len(laid.codes)}),
         ]
         # In C from the first to the last, so that a signal comes before all of them or after.
         deque(map(operator.call, steps), 0)
-        self._room.make(self._taken, self._n_values)
+        self._budget.spend(self._taken, self._known.sizes)
+        if self._learning is not None:
+            self._banks.learn(laid, len(self._known.columns), self.missing)
 
-    def _late(self, laid: Laid) -> sparse.csr_array:
-        shape = (len(laid.indptr) - 1, len(self._known.columns) - self._width)
-        if len(laid.data):
-            values = (laid.data, laid.indices, laid.indptr)
-            return sparse.csr_array(values, shape=shape).sorted_indices()
-        if self._no_late.shape != shape:  # mostly it is the same, and scipy takes its time
-            self._no_late = sparse.csr_array(shape)
-        return self._no_late
-
-    def read(self, function: ScoreFunction, n_bins: int, one_class: float) -> Floats:
-        """The function of every feature; ``one_class`` for those that met fewer than two."""
+    @property
+    def memory(self) -> Memory | None:
+        """How long to remember, as it was learned."""
         with self._turn:
             self.flush()
-            parts = [read_bank(bank, function, n_bins, one_class) for bank in self._banks]
-            return np.concatenate([np.empty(0), *parts])[: len(self._known.columns)]
+            bank = next((bank for bank in self._banks if bank.n_features), self._banks.dense)
+            return bank.memory if isinstance(bank, LearnedBank) else None
+
+    def read_scores(self, score_func: str | ScoreFunction, n_bins: int, one_class: float) -> Floats:
+        """Return the score of every feature; ``one_class`` for those that met fewer than two."""
+        with self._turn:
+            self.flush()
+            found = self._banks.read_scores(score_func, n_bins, one_class)
+            return found[: len(self._known.columns)]
+
+    def read(self, function: ScoreFunction, n_bins: int, one_class: float) -> Floats:
+        """Apply the function to every feature; ``one_class`` if it has fewer than two classes."""
+        with self._turn:
+            self.flush()
+            return self._banks.read(function, n_bins, one_class)[: len(self._known.columns)]
+
+    def can_score(self) -> bool:
+        """Whether rows of two classes have weight now."""
+        with self._turn:
+            self.flush()
+            return self._banks.can_score()
 
     # --- limits ---------------------------------------------------------------------------------
 
-    def _admit(
-        self, keys: Iterable[Hashable], labels: Iterable[Hashable], n_rows: int
-    ) -> Newcomers:
+    def _admit(self, rows: KeyedRows, labels: Iterable[Hashable]) -> Newcomers:
         """Who may become known through these rows; LimitError where they may not be taken in.
 
         Nothing changes but that waiting rows may be taken in.
         """
-        keys = list(keys)
-        new = self._known.newcomers(keys, labels, self._limits)
-        late = sum(self._known.columns.get(key, -1) >= self._width for key in keys)
-        choices = [new]
-        if self._limits.ignores_new:
-            choices += [Newcomers([], new.labels), NOBODY]
-        for admitted in choices:
-            n_new = 0 if self._starts() else len(admitted.keys)
-            if self._has_room(n_rows, n_rows * (late + n_new), admitted):
-                return admitted
-        raise self._limits.too_large(self.nbytes)
+        known = self._known
+        new = known.newcomers(rows.names, labels)
+        late = sum(known.columns.get(key, -1) >= self._width for key in rows.names)
 
-    def _has_room(self, rows: int, values: int, new: Newcomers) -> bool:
-        # Newcomers may fill half of the room, so that what is known can go on.
-        halved = self._limits.ignores_new and new != NOBODY
-        limit = (0.5 if halved else 1.0) * self._limits.bytes
-        width = self._width_with(new)
-        needed = partial(self._room.needed, math.inf if halved else rows, values, new, width)
-        if needed() <= limit:
-            return True
-        if halved and self.n_rows - self._turned_away < ROWS:
-            return False
-        self.flush()  # what waits may take less when it no longer does
-        found = needed() <= limit
-        if halved and not found:
-            self._turned_away = self.n_rows
-        return found
+        def bytes_with(sizes: Sizes, limit: float, be_sure: bool) -> float:
+            some = known.first_of(new, sizes)
+            width = self._width_with(some)
+            n_late = late + (0 if self._starts() else len(some.keys))
+            may_leave_out = self._limits.ignores_new and known.columns and sizes != known.sizes
+            if may_leave_out and self.n_rows - self._turned_away < ROWS:
+                return math.inf  # soon after others found no room
+            needed = self._budget.needed(len(rows.X), len(rows.X) * n_late, sizes, width)
+            if needed > limit:
+                self.flush()  # what waits may take less when it no longer does
+                laid = rows.of_classes(sizes.classes).laid_out(
+                    known.columns_with(some), width, self._fill
+                )
+                waiting = self._rows.nbytes
+                needed = waiting + self._banks.bytes_with(
+                    laid, sizes, self.missing, limit - waiting, be_sure
+                )
+            if may_leave_out:
+                needed = max(needed, self._budget.needed_by_new(n_late, sizes, width))
+                if needed > limit:
+                    self._turned_away = self.n_rows
+            return needed
+
+        wanted = known.sizes_with(new)
+        sizes = self._limits.admit(known.sizes, wanted, bytes_with, lambda: self.nbytes)
+        return known.first_of(new, sizes)
 
     # --- what is known --------------------------------------------------------------------------
 
@@ -272,27 +303,13 @@ class DictBank:
         return not self._known.columns and not self.n_rows
 
     def _width_with(self, new: Newcomers) -> int:
-        n_keys = len(self._known.columns) + len(new.keys)
-        if self._starts():
-            return n_keys
-        if self.absent == "zero" or n_keys <= self._width:
-            return self._width
-        return max(n_keys, 2 * self._width)
+        """Dense columns, which are those of the first row."""
+        return len(new.keys) if self._starts() else self._width
 
     def _learn_keys(self, new: Newcomers) -> None:
-        starts = self._starts()
-        width = self._width_with(new)
-        widens = self.absent == "missing" and width > self._width
-        if widens:
-            self.flush()
+        starts, width = self._starts(), self._width_with(new)
         self._known.add(new)
-        if widens:
-            bank = self._new_bank()
-            if self.clock == "time" and self._banks:  # which had rows of later times, perhaps
-                bank._core.catch_up(self._banks[0]._core.now)
-            self._banks.append(bank)
-            self._ends.append(width)
-        if widens or starts:
+        if starts:
             self._collect(width)
 
     @property
@@ -300,18 +317,13 @@ class DictBank:
         return 0.0 if self.absent == "zero" else math.nan
 
     def _collect(self, width: int) -> None:
-        dense = self._banks[:1] if self.absent == "zero" else self._banks
-        home = dense[0]._core if width and len(dense) == 1 else None  # several get a part each
+        first, late = (bank._core for bank in self._banks)
+        # rows wait where a bank would keep them, if it keeps them once
+        home = first if width and len(self._template.half_lives) == 1 else None
         rows = self._collector(self._known.columns, self._known.classes, width, home)
-        room = Room(self._limits.bytes, self._known, rows, self._new_meter(), width, self._ends)
-        room.make(self._taken, self._n_values)
-        self._width, self._rows, self._room = width, rows, room  # width: of all dense columns
-
-    def _new_meter(self) -> SharedMeter:
-        if self.absent == "zero":
-            return SharedMeter([self._banks[0]._core], self._banks[1]._core)
-        banks = (*self._banks, self._template)  # the next one that there will be
-        return SharedMeter([bank._core for bank in banks], None)
+        budget = RowBudget(self._limits.bytes, rows, first, late, width)
+        budget.spend(self._taken, self._known.sizes)
+        self._width, self._rows, self._budget = width, rows, budget  # width: of all dense columns
 
     def _collector(
         self,
@@ -327,13 +339,13 @@ class DictBank:
             self._fill,
             self.missing == "ignore",
             self.clock == "time",
-            self._template.half_life,
+            self._template.half_lives[0],
             home,
             self._turn,
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        left_out = ("_rows", "_turn", "_room")
+        left_out = ("_rows", "_turn", "_budget")
         with self._turn:
             self.flush()  # what waits and what does not is no part of the state
             state = {name: v for name, v in vars(self).items() if name not in left_out}
@@ -343,6 +355,7 @@ class DictBank:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         n_threads = self._template.n_threads
-        self._banks = [Bank.from_bytes(data, n_threads=n_threads) for data in state["_banks"]]
+        banks = (bank_from_bytes(data, n_threads=n_threads) for data in state["_banks"])
+        self._banks = BankPair(*banks)
         self._turn = Turn()
         self._collect(self._width)

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from driftsieve.limits import Limits
-from driftsieve.river.one_row import is_nothing
+from driftsieve._rows.labels import is_missing_label
+from driftsieve._state.limits import Sizes
+
+
+def as_labels(y: Any) -> list[Hashable]:
+    """Return the labels unchanged: a list is not converted to an array of one type.
+
+    >>> as_labels([1, "1", ("a", 2)]), as_labels(range(2))
+    ([1, '1', ('a', 2)], [0, 1])
+    """
+    if len(shape := getattr(y, "shape", (0,))) != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead.")
+    as_list = getattr(y, "tolist", getattr(y, "to_pylist", None))  # Arrow's is the second
+    return list(y if as_list is None else as_list())
 
 
 class Newcomers(NamedTuple):
@@ -16,14 +28,11 @@ class Newcomers(NamedTuple):
     labels: list[Hashable]
 
 
-NOBODY = Newcomers([], [])
-
-
 class Known:
     """Columns are numbered in sorted order of the keys that come together, classes as they come.
 
     >>> known = Known()
-    >>> known.add(known.newcomers(["b", "a"], ["yes"], Limits()))
+    >>> known.add(known.newcomers(["b", "a"], ["yes"]))
     >>> known.columns, known.classes
     ({'a': 0, 'b': 1}, {'yes': 0})
     """
@@ -32,25 +41,31 @@ class Known:
         self.columns: dict[Hashable, int] = {}
         self.classes: dict[Hashable, int] = {}
 
-    def newcomers(
-        self, keys: Iterable[Hashable], labels: Iterable[Hashable], limits: Limits
-    ) -> Newcomers:
-        """Those that are new and within the limits; LimitError where there are more, unless the
-        limits say to leave the rest out.
-        """
-        new_keys = [key for key in keys if key not in self.columns]
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(len(self.columns), len(self.classes))
+
+    def newcomers(self, keys: Iterable[Hashable], labels: Iterable[Hashable]) -> Newcomers:
+        """Keys and labels that are new."""
         new_labels = [label for label in labels if label not in self.classes]
         for label in new_labels:
-            if is_nothing(label) or label != label:
+            if is_missing_label(label):
                 raise ValueError(f"Input y contains a missing label: {label}.")
-        n_keys, n_classes = len(self.columns), len(self.classes)
-        if limits.ignores_new:
-            new_keys = new_keys[: max(0, limits.max_features - n_keys)]
-            new_labels = new_labels[: max(0, limits.max_classes - n_classes)]
-        else:
-            limits.check_features(n_keys + len(new_keys))
-            limits.check_classes(n_classes + len(new_labels))
-        return Newcomers(new_keys, new_labels)
+        return Newcomers([key for key in keys if key not in self.columns], new_labels)
+
+    def sizes_with(self, new: Newcomers) -> Sizes:
+        return Sizes(len(self.columns) + len(new.keys), len(self.classes) + len(new.labels))
+
+    def first_of(self, new: Newcomers, sizes: Sizes) -> Newcomers:
+        """Those with which there are ``sizes``."""
+        n_keys, n_labels = sizes.features - len(self.columns), sizes.classes - len(self.classes)
+        return Newcomers(new.keys[:n_keys], new.labels[:n_labels])
+
+    def columns_with(self, new: Newcomers) -> Mapping[Hashable, int]:
+        """Return the numbers of the columns that would be added."""
+        if not new.keys:
+            return self.columns
+        return {**self.columns, **{key: len(self.columns) + i for i, key in enumerate(new.keys)}}
 
     def add(self, new: Newcomers) -> None:
         keys: list[Any] = list(new.keys)

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import math
-import sys
 from datetime import date
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from driftsieve.batch import seconds_of
+from driftsieve._rows.vectors import seconds_of
+from driftsieve._state.settings import Fading, check_times
 
 
-def is_nothing(value: Any) -> bool:
-    """Whether it is None, or the NA of pandas, which equals nothing and differs from nothing."""
-    return value is None or value is getattr(sys.modules.get("pandas"), "NA", None)
+def seconds(time: Any, fading: Fading | None = None) -> Any:
+    """Return a datetime in seconds; numpy may otherwise read it as nanoseconds.
+
+    ValueError where it does not go with the half-life.
+    """
+    is_date = isinstance(time, date | np.datetime64)
+    if is_date:
+        time = float(seconds_of(np.array([time], dtype=object))[0])
+    if isinstance(time, Real):
+        check_times(fading, float(time), are_dates=is_date)
+    return time
 
 
-def seconds(t: Any) -> Any:
-    """A datetime as a batch has it, which numpy may else take for a number of nanoseconds."""
-    if not isinstance(t, date | np.datetime64):
-        return t
-    return float(seconds_of(np.array([t], dtype=object))[0])
-
-
-def check_types(x: Any, w: Any, t: Any) -> None:
+def check_types(x: Any, w: Any, time: Any) -> None:
     """TypeError where the row is no dictionary, or its weight or time no number."""
     if not isinstance(x, dict):
         raise TypeError(f"x must be a dictionary of features, got {type(x).__name__}.")
-    for name, value in (("w", w), ("t", 0.0 if t is None else t)):
+    for name, value in (("w", w), ("time", 0.0 if time is None else time)):
         try:
             math.fabs(value)  # unlike float(), it takes no text
         except (TypeError, ValueError):

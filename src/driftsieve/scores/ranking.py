@@ -1,15 +1,17 @@
-"""The table of scores, and the order in which they put features."""
+"""The table of scores, and the ranking of features by them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from driftsieve.scores.bins import chi2, gini_index, mutual_info
-from driftsieve.scores.blocks import Needs, ScoreFunction
-from driftsieve.scores.moments import fisher_score, t_score
+from driftsieve._arguments import arg
+from driftsieve.scores.bins import chi2, gini, mutual_info
+from driftsieve.scores.blocks import ScoreFunction
+from driftsieve.scores.moments import fisher, t
 from driftsieve.scores.pvalues import (
     chi2_pvalues,
     fisher_pvalues,
@@ -21,29 +23,103 @@ from driftsieve.snapshot import Floats
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One row of SCORES."""
+    """A score, its p-values if it has any, and what a bank must keep for it.
+
+    Parameters
+    ----------
+    function : callable
+        Computes the score of each feature from a Snapshot.
+    pvalues : callable or None
+        Computes the p-value of each feature from a Snapshot.
+    larger_is_better : bool
+        Whether larger scores rank first.
+    needs : {"moments", "quantiles", "both"}
+        What a bank must keep.
+
+    See Also
+    --------
+    score_of : Return the score of a name.
+
+    Examples
+    --------
+    >>> SCORES["gini"].needs, SCORES["gini"].larger_is_better
+    ('quantiles', False)
+    """
 
     function: ScoreFunction
     pvalues: ScoreFunction | None
     larger_is_better: bool
-    needs: Needs
+    needs: str  # "moments", "quantiles" or "both"
+
+    @property
+    def keeps(self) -> dict[str, Any]:
+        """Arguments ``moments`` and ``quantiles`` of a bank for this score."""
+        return {name: self.needs in (name, "both") for name in ("moments", "quantiles")}
 
 
 SCORES: dict[str, Score] = {
-    "t": Score(t_score, t_pvalues, True, "moments"),
-    "fisher": Score(fisher_score, fisher_pvalues, True, "moments"),
+    "t": Score(t, t_pvalues, True, "moments"),
+    "fisher": Score(fisher, fisher_pvalues, True, "moments"),
     "mutual_info": Score(mutual_info, mutual_info_pvalues, True, "quantiles"),
     "chi2": Score(chi2, chi2_pvalues, True, "quantiles"),
-    "gini": Score(gini_index, None, False, "quantiles"),
+    "gini": Score(gini, None, False, "quantiles"),
 }
 
 
+def score_of(score_func: str | ScoreFunction) -> Score:
+    """Return the score with a name, or wrap a function of a snapshot as a score.
+
+    Parameters
+    ----------
+    score_func : str or callable
+        A key of ``SCORES``, or a function that takes a Snapshot and returns one number per feature.
+        A function has no p-values, and its larger values are better.
+
+    Returns
+    -------
+    Score
+
+    Raises
+    ------
+    ValueError
+        If there is no score with that name.
+
+    Examples
+    --------
+    >>> score_of("gini").larger_is_better
+    False
+    """
+    if callable(score_func):
+        return Score(score_func, None, True, "both")
+    if not isinstance(score_func, str) or score_func not in SCORES:
+        names = ", ".join(map(repr, SCORES))
+        raise ValueError(
+            f"{arg('score_func')} must be one of {names} or a function of a Snapshot, got "
+            f"{score_func!r}."
+        )
+    return SCORES[score_func]
+
+
 def rank(scores: Floats, larger_is_better: bool) -> NDArray[np.int64]:
-    """Rank of each feature: 1 is best, ties go to the lower index.
+    """Rank the features: 1 is best, ties go to the lower index.
 
-    Scores are compared to 30 bits, the relative 1e-9 they are promised to: features that tie by
-    definition must not be ordered by rounding.
+    Scores are compared to 30 bits, which is their relative precision of 1e-9. Features that tie by
+    definition are therefore not ordered by rounding errors.
 
+    Parameters
+    ----------
+    scores : ndarray of shape (n_features,)
+        One score per feature.
+    larger_is_better : bool
+        Whether larger scores rank first.
+
+    Returns
+    -------
+    ndarray of shape (n_features,) of int64
+        The rank of each feature, from 1 on.
+
+    Examples
+    --------
     >>> rank(np.array([0.5, np.inf, 0.5 + 1e-16, 0.1]), larger_is_better=True)
     array([2, 1, 3, 4])
     """

@@ -1,4 +1,4 @@
-"""FeatureScreener: its parameters, learning and storing; BankSelector does the reading."""
+"""FeatureScreener: its parameters, learning and storing; BankSelector reads the bank."""
 
 from __future__ import annotations
 
@@ -9,49 +9,66 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from driftsieve.bank import Bank, ClockName
+from driftsieve._state.limits import MAX_CLASSES, MAX_FEATURES, OnLimit
+from driftsieve._state.settings import HalfLives
+from driftsieve.bank import ClockName
 from driftsieve.batch import Batch, Missing
-from driftsieve.limits import MAX_CLASSES, MAX_FEATURES, OnLimit
+from driftsieve.memory.bank import LearnedBank
+from driftsieve.memory.reading import AnyBank
+from driftsieve.scores import ScoreFunction
 from driftsieve.screener.checks import (
     check_declared,
     check_kept,
-    check_same_settings,
+    check_mergeable,
+    check_unchanged,
     check_width,
     declared_classes,
     is_frame,
     matrix_of,
 )
-from driftsieve.screener.reading import BANK_PARAMETERS, LIMIT_PARAMETERS, new_bank
-from driftsieve.screener.rules import RuleName
-from driftsieve.screener.score_name import ScoreParameter
+from driftsieve.screener.reading import (
+    BANK_PARAMETERS,
+    LIMIT_PARAMETERS,
+    Readings,
+    compared,
+    new_bank,
+)
 from driftsieve.screener.selector import BankSelector
 from driftsieve.screener.storing import Stored
+from driftsieve.selection.rules import choice_of
 
 
 class FeatureScreener(BankSelector):
-    """Select the features that tell the classes apart now, from a stream seen once.
+    """Select the features that separate the classes now, in one pass over a stream.
 
-    ``fit`` learns from one set of rows, ``partial_fit`` from one batch after another without end;
-    ``update_batch`` is that for those of ``as_batches``. None of them scores anything: the first
-    read of ``scores_``, ``pvalues_``, ``ranking_``, ``get_support`` or ``transform`` after an
-    update does, and it is kept until the next update. ``score``, ``rule``, ``k``, ``n_bins`` and
-    ``output`` may be changed by ``set_params`` at any time, as long as the score needs no other
-    state (T and Fisher need moments, the others quantiles); ``n_threads`` and the limits, too, from
-    the next rows on; the other parameters of the bank only before the first row.
+    ``fit`` learns from one set of rows, ``partial_fit`` from any number of batches, for example
+    those of ``as_batches``. Neither computes scores. The first read of ``scores_``, ``pvalues_``,
+    ``ranking_``, ``get_support`` or ``transform`` after an update does, and the result is cached
+    until the next update. Several threads may read at the same time.
+
+    ``set_params`` may change ``score_func``, the rule, ``n_bins`` and ``output`` at any time, as
+    long as the score needs no other state (T and Fisher need moments, the others quantiles), and
+    ``n_threads`` and the limits from the next rows on; the other parameters only before the first
+    row.
+
+    While rows of fewer than two classes have weight, as at the beginning of some streams, there are
+    no scores: ``scores_``, ``pvalues_`` and ``ranking_`` raise a ValueError. ``transform`` and
+    ``get_support`` then go by index, with one warning: ``k`` keeps the first k features,
+    ``percentile`` that percentage of them, and the other rules keep all.
 
     Parameters
     ----------
-    score : {"t", "fisher", "mutual_info", "chi2", "gini"}
-        What features are ranked by.
-    k : float
-        The parameter of the rule: how many features for ``"k_best"`` (all of them, with a warning,
-        if there are fewer), the percentage for ``"percentile"``, the worst score for
-        ``"threshold"``, and the error rate, such as 0.05, for ``"fpr"``, ``"fdr"`` and ``"fwe"``.
-    rule : {"k_best", "percentile", "threshold", "fpr", "fdr", "fwe"}
-        Which features are kept. The last three use p-values, which Gini has none of.
+    score_func : {"t", "fisher", "mutual_info", "chi2", "gini"} or callable
+        The score that ranks the features. A function takes a ``Snapshot`` and returns one number
+        per feature; larger is better.
+    k, percentile, threshold, fpr, fdr, fwe : float, optional
+        The selection rule: give one of them, or none for ``k=10``. ``k`` is the number of
+        features (all of them, with a warning, if there are fewer), ``percentile`` the percentage of
+        features to keep, ``threshold`` the worst score. ``fpr``, ``fdr`` and ``fwe`` are error
+        rates such as 0.05 and use p-values, which Gini and functions do not have.
     n_bins : int
         Quantile bins of mutual information, chi-square and Gini.
-    epsilon, alpha, half_life, clock, missing, n_threads
+    epsilon, decay, half_life, clock, missing, n_threads
         As in :class:`driftsieve.Bank`.
     max_features, max_classes, max_bytes, on_limit
         As in :class:`driftsieve.Bank`; columns are left out of sparse rows that may grow only, and
@@ -60,7 +77,7 @@ class FeatureScreener(BankSelector):
         Whether later sparse rows may have more columns, or fewer, than those before.
     output : {"select", "mask"}
         ``transform`` keeps the selected columns only, or all of them with zeros in the others, so
-        that an online linear model keeps its weights while the selection moves.
+        that an online linear model keeps its weights while the selection changes.
 
     Attributes
     ----------
@@ -72,6 +89,12 @@ class FeatureScreener(BankSelector):
         The labels seen so far, or those given to ``partial_fit``, sorted.
     n_features_in_, feature_names_in_
         As in scikit-learn.
+
+    See Also
+    --------
+    driftsieve.Bank : The state.
+    driftsieve.river.FeatureScreener : The same for river, with rows as dictionaries.
+    driftsieve.evaluate.prequential : Evaluates a screener with a learner.
 
     Examples
     --------
@@ -87,19 +110,21 @@ class FeatureScreener(BankSelector):
     [False False  True False]
     """
 
-    score = ScoreParameter()
-
     def __init__(
         self,
-        score: str = "mutual_info",
+        score_func: str | ScoreFunction = "mutual_info",
         *,
-        k: float = 10,
-        rule: RuleName = "k_best",
+        k: int | None = None,
+        percentile: float | None = None,
+        threshold: float | None = None,
+        fpr: float | None = None,
+        fdr: float | None = None,
+        fwe: float | None = None,
         n_bins: int = 5,
         epsilon: float = 0.01,
-        alpha: float = 1.0,
-        half_life: float | None = None,
-        clock: ClockName = "sample",
+        decay: float | None = None,
+        half_life: HalfLives | None = None,
+        clock: ClockName = "row",
         missing: Missing = "error",
         new_features: Literal["error", "grow"] = "error",
         output: Literal["select", "mask"] = "select",
@@ -109,12 +134,16 @@ class FeatureScreener(BankSelector):
         max_bytes: float | None = None,
         on_limit: OnLimit = "error",
     ) -> None:
-        self.score = score
+        self.score_func = score_func
         self.k = k
-        self.rule = rule
+        self.percentile = percentile
+        self.threshold = threshold
+        self.fpr = fpr
+        self.fdr = fdr
+        self.fwe = fwe
         self.n_bins = n_bins
         self.epsilon = epsilon
-        self.alpha = alpha
+        self.decay = decay
         self.half_life = half_life
         self.clock = clock
         self.missing = missing
@@ -126,36 +155,88 @@ class FeatureScreener(BankSelector):
         self.max_bytes = max_bytes
         self.on_limit = on_limit
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name."""
-        return {**super().get_params(deep), "score": vars(self)["score"]}
-
     # --- learning -------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, t: ArrayLike | None = None
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, time: ArrayLike | None = None
     ) -> Self:
-        """Forget everything and learn from these rows.
+        """Learn from these rows only.
 
-        Bad input raises an error and leaves the screener as it was.
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class labels.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows.
+        time : array-like of shape (n_rows,), optional
+            Times of the rows, with ``clock="time"``.
+
+        Returns
+        -------
+        FeatureScreener
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For invalid input. The screener is unchanged.
+
+        See Also
+        --------
+        partial_fit : Learn from more rows.
         """
         if sample_weight is not None and not np.any(np.asarray(sample_weight)):
             raise ValueError("Sample weights must contain at least one non-zero number.")
-        return self._learn(X, y, sample_weight, t, None, fresh=True)
+        return self._learn(X, y, sample_weight, time, None, fresh=True, least_rows=1)
 
     def partial_fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        t: ArrayLike | None = None,
+        time: ArrayLike | None = None,
     ) -> Self:
-        """Learn from these rows too.
+        """Learn from more rows.
 
-        ``classes``, which is not needed, declares all the labels there will be: others are then an
-        error. Bad input raises an error and leaves the screener as it was.
+        Each call is a tick of ``clock="batch"``, also one without rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or Batch
+            Rows. A ``Batch`` has its own labels, weights and times.
+        y : array-like of shape (n_rows,)
+            Class labels; not given with a batch.
+        classes : array-like, optional
+            All labels of the stream. It is not required; if it is given, other labels are an error.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows.
+        time : array-like of shape (n_rows,), optional
+            Times of the rows, with ``clock="time"``.
+
+        Returns
+        -------
+        FeatureScreener
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For invalid input. The screener is unchanged.
+
+        See Also
+        --------
+        fit : Learn from these rows only.
+        merge : Add the rows of another screener.
         """
+        if isinstance(X, Batch):
+            if not all(given is None for given in (y, classes, sample_weight, time)):
+                raise TypeError(
+                    "y, sample_weight and time must not be given with a Batch, which has its own."
+                )
+            return self._learn_batch(X)
         fresh = not self.__sklearn_is_fitted__()
         declared = None if fresh else self._declared
         if classes is not None:
@@ -168,17 +249,18 @@ class FeatureScreener(BankSelector):
             if not fresh:
                 check_declared(self.bank_.classes, given)
             declared = given
-        return self._learn(X, y, sample_weight, t, declared, fresh=fresh)
+        return self._learn(X, y, sample_weight, time, declared, fresh=fresh)
 
     def _learn(
         self,
         X: Any,
         y: Any,
         sample_weight: ArrayLike | None,
-        t: ArrayLike | None,
+        time: ArrayLike | None,
         declared: NDArray[Any] | None,
         *,
         fresh: bool,
+        least_rows: int = 0,
     ) -> Self:
         if y is None:
             raise ValueError(
@@ -187,33 +269,25 @@ class FeatureScreener(BankSelector):
             )
         if np.asarray(y).ndim == 2 and not np.ma.isMaskedArray(y):  # the bank refuses that
             y = column_or_1d(y, warn=True)
-        X = matrix_of(X, self)
+        X = matrix_of(X, self, least_rows)
         bank = self._bank_for(X, y, declared, fresh)
         if not fresh:
             self._check_columns(X)
             if bank.feature_names is None and is_frame(X):  # scikit-learn has warned
                 X = Batch.of(X, y, missing=self.missing).X
-        bank.update(X, y, sample_weight=sample_weight, t=t)
+        bank.update(X, y, sample_weight=sample_weight, time=time)
         return self._hold(bank, declared)
 
-    def update_batch(self, batch: Batch) -> Self:
-        """Learn from a batch, such as ``as_batches`` gives: its names, weights and times too.
-
-        Bad input raises an error and leaves the screener as it was.
-        """
-        if not isinstance(batch, Batch):
-            raise TypeError(
-                f"update_batch takes a Batch, got {type(batch).__name__}: call partial_fit(X, y)."
-            )
+    def _learn_batch(self, batch: Batch) -> Self:
         fresh = not self.__sklearn_is_fitted__()
         declared = None if fresh else self._declared
         bank = self._bank_for(batch.X, batch.y, declared, fresh)
         if not fresh:
             self._check_batch(batch)
-        return self._hold(bank.update_batch(batch), declared)
+        return self._hold(bank.update(batch), declared)
 
-    def _bank_for(self, X: Any, y: Any, declared: NDArray[Any] | None, fresh: bool) -> Bank:
-        """The one that is to take in these rows; their columns are looked at by others."""
+    def _bank_for(self, X: Any, y: Any, declared: NDArray[Any] | None, fresh: bool) -> AnyBank:
+        """Return the bank for these rows; their columns are checked elsewhere."""
         if declared is not None:
             check_declared(y, declared)
         bank = self._empty_bank() if fresh else self._known_bank()
@@ -221,60 +295,107 @@ class FeatureScreener(BankSelector):
             check_width(X.shape[1], bank)
         return bank
 
-    def _hold(self, bank: Bank, declared: NDArray[Any] | None) -> Self:
+    def _hold(self, bank: AnyBank, declared: NDArray[Any] | None) -> Self:
         # in one statement: no interrupt comes between
-        self.__dict__.update(bank_=bank, _declared=declared, _readings={})
+        self.__dict__.update(bank_=bank, _declared=declared, _readings=self._no_readings(bank))
         return self
 
-    def _empty_bank(self) -> Bank:
+    def _empty_bank(self) -> AnyBank:
         self._check_parameters()
-        return new_bank(self.score, **{name: getattr(self, name) for name in BANK_PARAMETERS})
+        parameters = {name: getattr(self, name) for name in BANK_PARAMETERS}
+        choice = choice_of(self, self._score)
+        return new_bank(self.score_func, choice, self.n_bins, **parameters)
 
-    def _check_bank(self, bank: Bank | None) -> None:
-        """ValueError where the parameters are not sound, or not those of a bank with rows."""
+    def _check_bank(self, bank: AnyBank | None) -> None:
+        """Raise ValueError if the parameters are not valid, or not those of the bank."""
         fresh = self._empty_bank()
         if bank is not None:
-            check_same_settings(bank, fresh)
-            check_kept(bank, self.score)
+            check_unchanged(bank, fresh)
+            check_kept(bank, self.score_func)
 
-    def _known_bank(self) -> Bank:
-        """The one with rows, which is to take in more, with what may change in between."""
+    def _known_bank(self) -> AnyBank:
+        """Return the bank with rows, after an update of the parameters that may change."""
         self._check_bank(self.bank_)
         self.bank_.set_limits(**{name: getattr(self, name) for name in LIMIT_PARAMETERS})
         self.bank_.n_threads = self.n_threads
-        self._readings = {}  # now: an interrupt may come when the rows are in
+        if isinstance(self.bank_, LearnedBank):
+            self.bank_.n_bins, self.bank_.k = self.n_bins, compared(choice_of(self, self._score))
+        # now: an interrupt may come when the rows are in
+        self._readings = self._no_readings(self.bank_)
         return self.bank_
 
-    def merge(self, other: FeatureScreener, start: float | None = None) -> Self:
-        """Take in the rows that another screener of the same settings has seen.
+    def _no_readings(self, bank: AnyBank) -> Readings:
+        """Return empty readings for a changed bank; a new bank may warn again."""
+        known = self.__sklearn_is_fitted__() and bank is self.bank_
+        return Readings(known and self._readings.has_warned)
 
-        ``other`` is not changed. ``start`` is as in :meth:`driftsieve.Bank.merge`. A screener
-        without rows takes over those of the other.
+    def merge(self, other: FeatureScreener, start: float | None = None) -> Self:
+        """Add the rows of another screener with the same settings.
+
+        Parameters
+        ----------
+        other : FeatureScreener
+            The other screener, which is not changed.
+        start : float, optional
+            As in :meth:`driftsieve.Bank.merge`.
+
+        Returns
+        -------
+        FeatureScreener
+            This screener.
+
+        Raises
+        ------
+        ValueError
+            If the settings or columns of the screeners do not match.
+
+        Examples
+        --------
+        >>> from driftsieve import FeatureScreener
+        >>> monday = FeatureScreener(k=1).fit([[0.0, 1.0], [1.0, 1.0]], ["ham", "spam"])
+        >>> tuesday = FeatureScreener(k=1).fit([[0.1, 1.0], [0.9, 1.0]], ["ham", "spam"])
+        >>> monday.merge(tuesday).get_support()
+        array([ True, False])
         """
         if not isinstance(other, FeatureScreener):
-            raise TypeError(f"merge takes a FeatureScreener, got {type(other).__name__}.")
+            raise TypeError(f"other must be a FeatureScreener, got {type(other).__name__}.")
         check_is_fitted(other)
         fitted = self.__sklearn_is_fitted__()
         bank = self._known_bank() if fitted else self._empty_bank()
         ours, theirs = self._declared if fitted else other._declared, other._declared
         both = None if ours is None or theirs is None else np.union1d(ours, theirs)
-        return self._hold(bank.merge(other.bank_, start), both)
+        check_mergeable(bank, other.bank_)
+        merge: Any = bank.merge  # both are of one kind
+        return self._hold(merge(other.bank_, start), both)
 
     # --- storing --------------------------------------------------------------------------------
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if "_readings" in state:
-            state["_readings"] = {}
-        return state
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)  # two screeners do not share a bank
 
     def to_bytes(self) -> bytes:
-        """Parameters and state, without pickle; ``from_bytes`` gives an equal screener back.
+        """Serialize parameters and state, without pickle.
 
-        ValueError where parameters were changed to such as do not go with the state.
+        Returns
+        -------
+        bytes
+            In the layout of docs/byte_format.md.
+
+        Raises
+        ------
+        ValueError
+            If parameters were changed to values that do not match the state.
+
+        See Also
+        --------
+        from_bytes : The inverse.
+
+        Examples
+        --------
+        >>> from driftsieve import FeatureScreener
+        >>> screener = FeatureScreener(k=1).fit([[0.0, 1.0], [1.0, 1.0]], ["ham", "spam"])
+        >>> FeatureScreener.from_bytes(screener.to_bytes()).get_support()
+        array([ True, False])
         """
         bank, declared = getattr(self, "bank_", None), getattr(self, "_declared", None)
         self._check_bank(bank)
@@ -283,5 +404,24 @@ class FeatureScreener(BankSelector):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The screener that ``to_bytes`` stored; ValueError if the bytes are not sound."""
+        """Restore a screener from the bytes of ``to_bytes``.
+
+        Parameters
+        ----------
+        data : bytes
+            A serialized screener.
+
+        Returns
+        -------
+        FeatureScreener
+
+        Raises
+        ------
+        StateError
+            If the bytes are not a valid screener.
+
+        See Also
+        --------
+        to_bytes : The inverse, with an example.
+        """
         return Stored.from_bytes(data, cls)

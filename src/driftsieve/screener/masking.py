@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from driftsieve.select import Mask
+from driftsieve.selection.functions import Mask
 
 
 def masked(X: Any, support: Mask) -> Any:
-    """A copy of an array or CSR matrix with zeros where a column is not in ``support``.
+    """Return a copy of an array or CSR matrix with zeros where a column is not in ``support``.
 
     >>> masked(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([False, True]))
     array([[0., 2.],

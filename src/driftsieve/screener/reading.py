@@ -1,22 +1,21 @@
-"""A bank for a score, its scores whatever its width, and the selection a rule makes of them."""
+"""A bank for a score, what was read from it, and the selection while there are no scores."""
 
 from __future__ import annotations
 
+import warnings
+from threading import RLock
 from typing import Any
 
-import numpy as np
-
-from driftsieve import select
 from driftsieve.bank import Bank
-from driftsieve.scores import SCORES, ScoreFunction
-from driftsieve.scores.blocks import has_two_classes
-from driftsieve.screener.rules import RULES
-from driftsieve.snapshot import Floats
+from driftsieve.memory.bank import LearnedBank
+from driftsieve.memory.reading import AnyBank, learns
+from driftsieve.scores import ScoreFunction, score_of
+from driftsieve.selection.rules import Choice
 
 LIMIT_PARAMETERS = ("max_features", "max_classes", "max_bytes", "on_limit")
 BANK_PARAMETERS = (
     "epsilon",
-    "alpha",
+    "decay",
     "half_life",
     "clock",
     "missing",
@@ -25,39 +24,64 @@ BANK_PARAMETERS = (
 )
 """Of a screener: those that it hands on to its bank."""
 
-_BLOCK_CELLS = 1 << 21  # a frozen block takes 16 MB, however many features there are
 
+def new_bank(
+    score_func: str | ScoreFunction, choice: Choice, n_bins: int, **parameters: Any
+) -> AnyBank:
+    """Return an empty bank that keeps what the score needs, and nothing else.
 
-def new_bank(score: str, **parameters: Any) -> Bank:
-    """An empty bank that keeps what the score needs, and nothing else."""
-    needs = SCORES[score].needs
-    return Bank(moments=needs == "moments", quantiles=needs == "quantiles", **parameters)
-
-
-def read_bank(
-    bank: Bank, function: ScoreFunction, n_bins: int, one_class: float | None = None
-) -> Floats:
-    """The function of every feature, frozen block by block.
-
-    ``one_class`` is what features get while there are rows of fewer than two classes, which is an
-    error otherwise.
+    With ``half_life="auto"`` or a list it is one that learns how long to remember.
     """
-    step = max(1, _BLOCK_CELLS // (n_bins * max(1, len(bank.classes))))
-    parts = [np.empty(0)]
-    for start in range(0, bank.n_features, step):
-        snap = bank.freeze(n_bins, slice(start, start + step))
-        if one_class is not None and not has_two_classes(snap):
-            parts.append(np.full(snap.n_features, one_class))
-        else:
-            parts.append(function(snap))
-    return np.concatenate(parts)
+    if not learns(parameters["half_life"]):
+        return Bank(**score_of(score_func).keeps, **parameters)
+    if (decay := parameters.pop("decay")) is not None:
+        raise ValueError(
+            f"decay and half_life must not both be given, got {decay} and "
+            f"{parameters['half_life']!r}."
+        )
+    return LearnedBank(score_func, n_bins=n_bins, k=compared(choice), **parameters)
 
 
-def selection(
-    rule: str, k: float, score: str, scores: Floats | None, pvalues: Floats | None
-) -> select.Mask:
-    """What the rule keeps; it needs the scores or the p-values, as RULES says."""
-    function = RULES[rule].function
-    if RULES[rule].uses == "pvalues":
-        return function(pvalues, k)
-    return function(scores, k, SCORES[score].larger_is_better)
+def compared(choice: Choice) -> int | None:
+    """Return how many of the best features memories are compared by; None for a tenth."""
+    return int(choice.value) if choice.rule == "k" else None
+
+
+def first_features(choice: Choice, n_features: int) -> int:
+    """Return how many features, the first by index, the rule keeps while none can be scored.
+
+    The first k, or that percentage of all; all of them where the rule gives no number.
+
+    >>> first_features(Choice("k", 10), 50), first_features(Choice("percentile", 10), 50)
+    (10, 5)
+    >>> first_features(Choice("fdr", 0.05), 50)
+    50
+    """
+    if choice.rule == "k":
+        return min(int(choice.value), n_features)
+    return int(n_features * choice.value / 100) if choice.rule == "percentile" else n_features
+
+
+def warn_unscored(choice: Choice, n_kept: int, stacklevel: int) -> None:
+    """Warn that features are selected by their index, because there are no scores yet."""
+    features = "feature" if n_kept == 1 else f"{n_kept} features"
+    warnings.warn(
+        "Features have no scores, because fewer than two classes have weight. Until then, "
+        f"{choice.rule}={choice.value!r} selects the first {features}.",
+        stacklevel=stacklevel + 1,
+    )
+
+
+class Readings(dict[str, tuple[Any, Any]]):
+    """What was computed from a bank since its last rows, by name, each with the parameters.
+
+    Copies are empty: they are of another screener.
+    """
+
+    def __init__(self, has_warned: bool = False) -> None:
+        super().__init__()
+        self.lock = RLock()  # of several readers the first computes and the others wait
+        self.has_warned = has_warned
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Readings, (self.has_warned,)

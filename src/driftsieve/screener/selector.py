@@ -1,9 +1,10 @@
-"""BankSelector: what a bank says of its features, and rows with the selected ones only."""
+"""BankSelector: scores, ranks and selection from a bank, and rows with the selected columns."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from os import PathLike
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -13,31 +14,42 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from driftsieve import select
-from driftsieve.bank import Bank
-from driftsieve.batch import Batch, Missing, check_readable
-from driftsieve.columns import Columns
-from driftsieve.scores import SCORES, ScoreFunction, rank
-from driftsieve.screener.checks import check_choices, check_kept
+from driftsieve._frames import Backend, frame_of
+from driftsieve._rows.matrix import check_readable
+from driftsieve._rows.names import name_of
+from driftsieve._state.columns import Columns
+from driftsieve.batch import Batch, Missing, validated
+from driftsieve.history import ScoreHistory
+from driftsieve.memory.bank import LearnedBank
+from driftsieve.memory.reading import AnyBank, read_scores
+from driftsieve.memory.summary import Memory
+from driftsieve.report import of_bank, write
+from driftsieve.scores import SCORES, Score, ScoreFunction, rank, score_of
+from driftsieve.scores.reader import can_score, read_bank
+from driftsieve.screener.checks import check_bins, check_choices, check_kept
 from driftsieve.screener.masking import masked
-from driftsieve.screener.reading import read_bank, selection
-from driftsieve.screener.rules import RULES, RuleName, check_bins, check_rule
+from driftsieve.screener.reading import (
+    Readings,
+    first_features,
+    warn_unscored,
+)
+from driftsieve.selection.functions import Mask
+from driftsieve.selection.rules import RULES, Choice, choice_of, selected
 from driftsieve.snapshot import Floats
 
 
 class BankSelector(SelectorMixin, BaseEstimator):
-    """The part of FeatureScreener that reads ``bank_`` and never changes it."""
+    """The part of FeatureScreener that reads ``bank_`` without changing it."""
 
-    score: Any
-    k: float
-    rule: RuleName
+    score_func: Any
+    k: float | None
     n_bins: int
     missing: Missing
     new_features: Literal["error", "grow"]
     output: Literal["select", "mask"]
-    bank_: Bank
+    bank_: AnyBank
     _declared: NDArray[Any] | None
-    _readings: dict[str, tuple[Any, Any]]
+    _readings: Readings
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -53,90 +65,224 @@ class BankSelector(SelectorMixin, BaseEstimator):
 
     @property
     def n_features_in_(self) -> int:
+        """Number of features."""
         return cast("int", self.bank_.n_features)
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the features; AttributeError if the rows had no names."""
         if self.bank_.feature_names is None:
             raise AttributeError("feature_names_in_")
         return np.array(self.bank_.feature_names, dtype=object)
 
     @property
     def classes_(self) -> NDArray[Any]:
+        """Labels seen so far, or those given to ``partial_fit``, sorted."""
         check_is_fitted(self)
         return self.bank_.classes if self._declared is None else self._declared
 
     @property
     def scores_(self) -> Floats:
+        """Score of each feature."""
         check_is_fitted(self)
         self._check_parameters()
-        function = SCORES[self.score].function
-        scores: Floats = self._read("scores", lambda: self._by_block(function))
+        scores: Floats = self._read("scores", self._all_scores)
         return scores
 
     @property
     def pvalues_(self) -> Floats | None:
+        """P-value of each feature; None if the score has none."""
         check_is_fitted(self)
         self._check_parameters()
-        function = SCORES[self.score].pvalues
+        function = self._score.pvalues
         return None if function is None else self._read("p", lambda: self._by_block(function))
 
     @property
+    def memory_(self) -> Memory:
+        """How long to remember, as it was learned with ``half_life="auto"`` or a list."""
+        check_is_fitted(self)
+        if not isinstance(self.bank_, LearnedBank):
+            raise AttributeError(
+                'memory_ is available only with half_life="auto" or a list of half-lives.'
+            )
+        return self.bank_.memory
+
+    @property
     def ranking_(self) -> NDArray[np.int64]:
+        """Rank of each feature, 1 for the best."""
         check_is_fitted(self)
         self._check_parameters()
-        larger = SCORES[self.score].larger_is_better
+        larger = self._score.larger_is_better
         ranks: NDArray[np.int64] = self._read("ranks", lambda: rank(self.scores_, larger))
         return ranks
 
-    def _get_support_mask(self) -> select.Mask:
+    def to_frame(self, backend: Backend = "pandas") -> Any:
+        """Return a data frame with one row per feature, the best first.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library of the data frame.
+
+        Returns
+        -------
+        DataFrame
+            With the columns rank, feature (the index), name, score, pvalue (if the score has
+            p-values) and selected.
+
+        See Also
+        --------
+        report : The same as a page, and more.
+
+        Examples
+        --------
+        >>> from driftsieve import FeatureScreener
+        >>> X = [[0, 1], [1, 1], [3, 2], [4, 1]]
+        >>> screener = FeatureScreener("fisher", k=1).fit(X, ["a", "a", "b", "b"])
+        >>> screener.to_frame()[["rank", "name", "score", "selected"]]
+           rank name  score  selected
+        0     1   x0    9.0      True
+        1     2   x1    0.5     False
+        """
+        ranks = self.ranking_
+        order = np.argsort(ranks)
+        names = self.bank_.feature_names
+        columns = {
+            "rank": ranks[order],
+            "feature": order,
+            "name": [name_of(f, names) for f in order.tolist()],
+            "score": self.scores_[order],
+        }
+        if (pvalues := self.pvalues_) is not None:
+            columns["pvalue"] = pvalues[order]
+        columns["selected"] = self.get_support()[order]
+        return frame_of(columns, backend, "to_frame")
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str = "Feature screening",
+        history: ScoreHistory | None = None,
+    ) -> None:
+        """Write a report that opens in any browser, offline.
+
+        Parameters
+        ----------
+        path : path
+            The file to write; ``.html``, ``.json`` or ``.txt``.
+        title : str
+            What was screened, in a few words.
+        history : ScoreHistory, optional
+            For what is shown over time.
+
+        Raises
+        ------
+        ValueError
+            If the path has another suffix, or ``score_func`` is a function.
+
+        See Also
+        --------
+        to_frame : The ranking as a data frame.
+
+        Examples
+        --------
+        >>> screener.report("report.html")  # doctest: +SKIP
+        """
         check_is_fitted(self)
         self._check_parameters()
-        support: select.Mask = self._read("support", self._support, self.rule, self.k)
+        if not isinstance(self.score_func, str):
+            raise ValueError(
+                "score_func must be a name for a report, got a function. Set it to one of "
+                f"{', '.join(map(repr, SCORES))}."
+            )
+        check_kept(self.bank_, self.score_func)
+        content = of_bank(
+            self.bank_,
+            history,
+            score_func=self.score_func,
+            n_bins=self.n_bins,
+            k=int(self.get_support().sum()) or None,
+            title=title,
+            parameters={"half_life": self.bank_.half_life, "clock": self.bank_.clock},
+        )
+        write(path, content)
+
+    def _get_support_mask(self) -> Mask:
+        check_is_fitted(self)
+        self._check_parameters()
+        choice = choice_of(self, self._score)
+        support: Mask = self._read("support", lambda: self._support(choice), choice)
         return support.copy()
 
-    def _support(self) -> select.Mask:
-        if self.rule == "k_best" and self.k > self.n_features_in_:
+    @property
+    def _score(self) -> Score:
+        return score_of(self.score_func)
+
+    def _support(self, choice: Choice) -> Mask:
+        n_features = self.n_features_in_
+        if choice.rule == "k" and self.k is not None and choice.value > n_features:
             warnings.warn(
-                f"k={self.k} is greater than n_features={self.n_features_in_}. "
+                f"k={choice.value} is greater than n_features={n_features}. "
                 "All the features will be returned.",
-                stacklevel=5,
+                stacklevel=6,
             )
-        by_scores = RULES[self.rule].uses == "scores"
+        if not can_score(self.bank_):
+            n_kept = first_features(choice, n_features)
+            if self.bank_.n_rows and not self._readings.has_warned:
+                self._readings.has_warned = True
+                warn_unscored(choice, n_kept, stacklevel=6)
+            return np.arange(n_features) < n_kept
+        by_scores = RULES[choice.rule].uses == "scores"
         scores, pvalues = (self.scores_, None) if by_scores else (None, self.pvalues_)
-        return selection(self.rule, self.k, self.score, scores, pvalues)
+        return selected(choice, self._score, scores, pvalues)
 
     def _read(self, name: str, compute: Callable[[], Any], *more: Any) -> Any:
-        """What was computed since the last update with the same parameters, or else compute it."""
-        key = (self.score, self.n_bins, *more)
-        readings = self._readings  # rows that another thread learns meanwhile get new ones
-        found = readings.get(name)
-        if found is None or found[0] != key:
-            value = compute()
-            value.flags.writeable = False  # the next reader gets the same array
-            readings[name] = found = key, value
+        """Return the cached value for these parameters, or compute it."""
+        key = (self.score_func, self.n_bins, *more)
+        readings = self._readings  # an update by another thread replaces them
+        with readings.lock:
+            found = readings.get(name)
+            if found is None or found[0] != key:
+                value = compute()
+                value.flags.writeable = False  # the next reader gets the same array
+                readings[name] = found = key, value
         return found[1]
 
+    def _all_scores(self) -> Floats:
+        check_kept(self.bank_, self.score_func)
+        return read_scores(self.bank_, self.score_func, self.n_bins)
+
     def _by_block(self, function: ScoreFunction) -> Floats:
-        check_kept(self.bank_, self.score)
+        check_kept(self.bank_, self.score_func)
         return read_bank(self.bank_, function, self.n_bins)
 
     def _check_parameters(self) -> None:
         check_choices(
-            score=(self.score, SCORES),
-            rule=(self.rule, RULES),
             new_features=(self.new_features, ("error", "grow")),
             output=(self.output, ("select", "mask")),
         )
         check_bins(self.n_bins)
-        check_rule(self.rule, self.k, self.score)
+        choice_of(self, self._score)
 
     # --- transforming ---------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """X with the selected columns only, or with zeros in the others (``output="mask"``).
+        """Keep the selected columns, or set the others to zero (``output="mask"``).
 
-        X may be a ``Batch``, too.
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or Batch
+            Rows with the columns that were learned.
+
+        Returns
+        -------
+        array, sparse matrix or data frame
+            As scikit-learn's ``set_output`` says.
+
+        See Also
+        --------
+        inverse_transform : The inverse, with zeros in the columns that were not selected.
         """
         support = self.get_support()
         if isinstance(X, Batch):
@@ -159,7 +305,17 @@ class BankSelector(SelectorMixin, BaseEstimator):
         return masked(X, support)
 
     def inverse_transform(self, X: Any) -> Any:
-        """X with zeros in the columns that were not selected."""
+        """Add zeros for the columns that were not selected.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+            Output of ``transform``.
+
+        Returns
+        -------
+        array or sparse matrix of shape (n_rows, n_features_in_)
+        """
         check_readable(X)
         if self.output == "select":
             return super().inverse_transform(X)
@@ -167,7 +323,17 @@ class BankSelector(SelectorMixin, BaseEstimator):
         return validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=False)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
-        """Names of the columns that ``transform`` gives."""
+        """Return the names of the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the input columns, as in scikit-learn.
+
+        Returns
+        -------
+        ndarray of str
+        """
         mixin = SelectorMixin if self.output == "select" else OneToOneFeatureMixin
         return cast("NDArray[Any]", mixin.get_feature_names_out(self, input_features))
 
@@ -186,7 +352,7 @@ class BankSelector(SelectorMixin, BaseEstimator):
         self.bank_._columns.check(Columns.of(batch))
 
     def _check_width(self, X: Any) -> None:
-        """ValueError for a matrix that is too wide or too narrow; a frame is for scikit-learn."""
+        """Raise ValueError if a matrix has another width; scikit-learn checks data frames."""
         known, is_sparse = self.n_features_in_, sparse.issparse(X)
         is_matrix = (is_sparse or isinstance(X, np.ndarray)) and X.ndim == 2
         if not is_matrix or X.shape[1] == known or self._may_grow(X):
@@ -204,7 +370,7 @@ class BankSelector(SelectorMixin, BaseEstimator):
 
     def _rows_of(self, batch: Batch) -> Any:
         self._check_batch(batch)
-        return batch.looked_at(self.missing).X
+        return validated(batch, self.missing).X
 
     def _with_known_columns(self, X: Any) -> Any:
         if self._may_grow(X):

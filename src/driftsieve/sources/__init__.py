@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from os import PathLike
 from typing import Any, Literal
 
@@ -12,31 +13,34 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from scipy import sparse
 
+from driftsieve._arguments import arg, check_choice
+from driftsieve._rows.names import UniqueNames, unique_names
+from driftsieve._state.limits import Limits, OnLimit
 from driftsieve.batch import Missing
-from driftsieve.limits import Limits, OnLimit
-from driftsieve.sources.arrays import ArrayReader
-from driftsieve.sources.arrow import ArrowReader
-from driftsieve.sources.base import Column, Options, Part, SourceError
+from driftsieve.exceptions import SourceError
+from driftsieve.sources.base import ColumnRef, Options, Part
 from driftsieve.sources.batches import Batches, OnError
-from driftsieve.sources.csv import CsvReader
-from driftsieve.sources.files import find
-from driftsieve.sources.frames import FrameReader
-from driftsieve.sources.jsonl import JsonlReader
-from driftsieve.sources.parquet import ParquetReader
-from driftsieve.sources.rows import read_rows
-from driftsieve.sources.svmlight import SvmlightReader
+from driftsieve.sources.encoding.numbers import DecimalSign
+from driftsieve.sources.files.paths import find
 
-__all__ = ["FORMATS", "Batches", "SourceError", "as_batches"]
+__all__ = ["FORMATS", "Batches", "as_batches"]
 
-FORMATS: dict[str, Any] = {
-    "svmlight": SvmlightReader,
-    "csv": CsvReader,
-    "tsv": partial(CsvReader, delimiter="\t"),
-    "parquet": ParquetReader,
-    "arrow": ArrowReader,
-    "jsonl": JsonlReader,
+FORMATS = {
+    "svmlight": "svmlight.SvmlightReader",
+    "csv": "csv.CsvReader",
+    "tsv": "csv.TsvReader",
+    "parquet": "parquet.ParquetReader",
+    "arrow": "arrow.ArrowReader",
+    "jsonl": "jsonl.JsonlReader",
 }
-FORMATS_WITH = {"header": ("csv", "tsv"), "delimiter": ("csv", "tsv"), "zero_based": ("svmlight",)}
+"""The reader of each format, in ``sources.files``: only those in use are imported."""
+
+_CSV = ("csv", "tsv")
+FORMATS_WITH = {
+    **dict.fromkeys(("header", "delimiter", "na", "decimal"), _CSV),
+    "zero_based": ("svmlight",),
+    "names": ("svmlight",),
+}
 DELIMITERS = {chr(code) for code in range(1, 128)} - set('"\r\n')
 
 
@@ -45,7 +49,7 @@ def as_batches(
     *,
     target: Any = None,
     time: Any = None,
-    weight: Any = None,
+    sample_weight: Any = None,
     batch_size: int = 4096,
     format: str = "auto",  # noqa: A002 - as the command line calls it
     missing: Missing = "error",
@@ -54,12 +58,16 @@ def as_batches(
     header: bool | Literal["auto"] = "auto",
     delimiter: str | None = None,
     zero_based: bool = False,
-    categorical: Column | Iterable[Column] | None = (),
-    drop: Column | Iterable[Column] | None = (),
+    names: Iterable[str] | None = None,
+    categorical: ColumnRef | Iterable[ColumnRef] | None = (),
+    drop: ColumnRef | Iterable[ColumnRef] | None = (),
     max_features: int = 1_000_000,
     on_limit: OnLimit = "error",
+    na: str | Iterable[str] = (),
+    decimal: DecimalSign = ".",
+    columns: Mapping[str, str] | None = None,
 ) -> Batches:
-    """Read any source of labelled rows in batches, never more than a batch or two at a time.
+    """Read any source of labelled rows in batches, never more than a few at a time.
 
     Text and categorical columns become indicator features named ``column=value``, appended in
     order of first appearance; batches with such features are sparse. A batch never straddles
@@ -74,8 +82,8 @@ def as_batches(
         names, patterns such as ``"day*.svm.gz"``, ``"-"`` for standard input. Files may be
         svmlight, csv, tsv, JSON lines (each also compressed: gz, bz2, xz, zst), parquet and
         arrow or feather. Parquet, arrow and zst need pyarrow, the extra ``driftsieve[files]``;
-        csv is read several times faster with it.
-    target, time, weight
+        csv and JSON lines are read several times faster with it.
+    target, time, sample_weight
         The columns of labels, clock readings and sample weights: a name, a position among all
         columns of the source (-1 is the last), or an array for arrays and data frames.
     batch_size
@@ -91,11 +99,15 @@ def as_batches(
         Leave out this many rows at the start. With ``Batches.position`` of an earlier read of
         the same source, the batches are the ones that read would have gone on with.
     header, delimiter
-        Of csv and tsv files, an error for all else. ``header="auto"``: the first row is one unless
-        it holds a number.
+        Of csv and tsv files, an error for all else. ``header="auto"``: the first row is one if it
+        holds no number or a name that an option gives; otherwise the rows after it tell.
     zero_based
         Of svmlight files, an error for all else: whether the first feature has index 0. Otherwise
         it has index 1, and a row with an index 0 is a bad row.
+    names
+        Of svmlight files, an error for all else: the name of each feature, in the order of their
+        indices. Without them the feature of index 5 is ``x5``. A row with an index beyond them is a
+        bad row.
     categorical
         Columns that hold categories even though they look like numbers, by name or position.
     drop
@@ -105,6 +117,19 @@ def as_batches(
         How many features text columns and the keys of dicts may make, a million by default, with
         names of 256 characters on average. One more is a ``SourceError``; with ``"ignore_new"`` its
         values are left out and counted in ``Batches.values_ignored``.
+    na, decimal
+        Of csv and tsv files, an error for all else: further marks of a missing value, as the cells
+        have them, and the sign before the decimals, ``"."`` or ``","``.
+    columns
+        Of csv and tsv files: what columns are read as, ``"numbers"`` or ``"text"``, by name.
+        Otherwise the first 4,096 rows decide. ``Batches.columns`` of an earlier read makes this one
+        go on in the same way if the file has grown since.
+
+    Warns
+    -----
+    SourceWarning
+        Where a source is perhaps not read as it was meant: a column of numbers as text, a file that
+        is named twice.
 
     Examples
     --------
@@ -116,27 +141,33 @@ def as_batches(
     [[2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1, got {batch_size}.")
+        raise ValueError(f"{arg('batch_size')} must be at least 1, got {batch_size}.")
     if skip_rows < 0:
         raise ValueError(f"skip_rows must be at least 0, got {skip_rows}.")
-    if missing not in ("error", "ignore"):
-        raise ValueError(f'missing must be "error" or "ignore", got {missing!r}.')
-    if on_error not in ("raise", "skip"):
-        raise ValueError(f'on_error must be "raise" or "skip", got {on_error!r}.')
+    check_choice("missing", missing, "error", "ignore")
+    check_choice("on_error", on_error, "raise", "skip")
+    check_choice("decimal", decimal, ".", ",")
     if not isinstance(zero_based, bool):
-        raise TypeError(f"zero_based must be True or False, got {zero_based!r}.")
+        raise TypeError(f"{arg('zero_based')} must be True or False, got {zero_based!r}.")
     if delimiter is not None and delimiter not in DELIMITERS:
         raise ValueError(
-            "delimiter must be one ASCII character, and neither a quote nor the end of a line, got "
-            f"{delimiter!r}."
+            f"{arg('delimiter')} must be one ASCII character, and neither a quote nor the end of a "
+            f"line, got {delimiter!r}."
         )
     if format != "auto" and format not in FORMATS:
-        raise ValueError(f"format must be one of auto, {', '.join(FORMATS)}, got {format!r}.")
+        known = ", ".join(FORMATS)
+        raise ValueError(f"{arg('format')} must be one of auto, {known}, got {format!r}.")
+    na = (na,) if isinstance(na, str) else tuple(na)
+    if not all(isinstance(mark, str) for mark in na):
+        raise TypeError(f"{arg('na')} must be text, as the cells have it, got {na!r}.")
+    for name, kind in (columns or {}).items():
+        if kind not in ("numbers", "text"):
+            raise ValueError(f'columns must be "numbers" or "text", got {kind!r} for {name!r}.')
     limits = Limits(max_features, on_limit=on_limit)
     options = Options(
         target,
         time,
-        weight,
+        sample_weight,
         batch_size,
         header,
         delimiter,
@@ -146,12 +177,21 @@ def as_batches(
         limits.max_features,
         limits.on_limit,
         missing,
+        na,
+        decimal,
+        columns or {},
+        None if names is None else _names(names),
     )
     parts = _file_parts(source, format, options) or [_memory_part(source, options)]
     return Batches(parts, missing=missing, on_error=on_error, skip_rows=skip_rows)
 
 
-def _columns(wanted: Column | Iterable[Column] | None) -> tuple[Column, ...]:
+def _names(names: Iterable[str]) -> UniqueNames:
+    given = tuple(names)
+    return UniqueNames(unique_names(given, len(given)))
+
+
+def _columns(wanted: ColumnRef | Iterable[ColumnRef] | None) -> tuple[ColumnRef, ...]:
     if isinstance(wanted, str | int | np.integer):
         return (wanted,)
     return () if wanted is None else tuple(wanted)
@@ -166,29 +206,45 @@ def _file_parts(source: Any, format: str, options: Options) -> list[Part]:  # no
     files = find(list(names))
     formats = {format} if format != "auto" else {file.format for file in files}
     if len(formats) > 1:
-        raise SourceError(f"files of one kind, please, not {' and '.join(sorted(formats))}")
+        raise SourceError(
+            f"All files must have the same format, got {' and '.join(sorted(formats))}."
+        )
     options.refuse_arrays()
     kind = formats.pop()
     others = [name for name, kinds in FORMATS_WITH.items() if kind not in kinds]
     options.refuse(f"{kind} files", others)
-    reader = FORMATS[kind](options)
-    return [Part(partial(reader.read, file), file.name, file.size) for file in files]
+    module, _, name = FORMATS[kind].partition(".")
+    reader = getattr(import_module(f"{__name__}.files.{module}"), name)(options)
+    columns = partial(getattr, reader, "columns", {})
+    return [Part(partial(reader.read, file), file.name, file.size, columns) for file in files]
 
 
 def _memory_part(source: Any, options: Options) -> Part:
-    options.refuse("sources that are no files", FORMATS_WITH)
+    options.refuse("sources in memory", FORMATS_WITH)
     if isinstance(source, tuple) and len(source) == 2 and _is_table(source[0]):
         if options.target is not None:
-            raise ValueError("Labels are given twice: in the pair (X, y) and by target=.")
+            raise ValueError(
+                f"Labels must be given once, got them in the pair (X, y) and as {arg('target')}."
+            )
         source, options = source[0], replace(options, target=source[1])
     if nw.dependencies.is_into_dataframe(source):
-        return Part(FrameReader(source, options).read)
+        from driftsieve.sources.memory.frames import FrameReader
+
+        reader = FrameReader(source, options)
+        return Part(reader.read, columns=lambda: reader.columns)
     if _is_table(source):
+        from driftsieve.sources.memory.arrays import ArrayReader
+
         return Part(ArrayReader(source, options).read)
     if isinstance(source, Iterable):
+        from driftsieve.sources.memory.rows import read_rows
+
         options.refuse_arrays()
         return Part(partial(read_rows, source, options))
-    raise TypeError(f"as_batches cannot read {type(source).__name__}: see its documentation.")
+    raise TypeError(
+        "source must be an array, a sparse matrix, a data frame, file names or an iterable of "
+        f"rows, got {type(source).__name__}."
+    )
 
 
 def _is_table(source: Any) -> bool:

@@ -9,33 +9,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from driftsieve._arguments import arg
+from driftsieve._rows.names import FeatureNames, UniqueNames
+from driftsieve._state.limits import OnLimit
 from driftsieve.batch import Missing
-from driftsieve.limits import OnLimit
+from driftsieve.exceptions import SourceError
 
-LARGE_LABEL = "labels must be integers of 64 bits at most: make them text"
-NAMING_COLUMNS = ("target", "time", "weight", "categorical", "drop")
-Column = str | int  # a name, or a position from 0 (from the end when negative)
-
-
-class SourceError(ValueError):
-    """A source that cannot be read, in one line: the file, the line or row, and the cause.
-
-    Lines of text files count from 1, as editors do; rows of all else from 0, as numpy does.
-
-    >>> print(SourceError("no column 'y'", "mail.csv", "line 3"))
-    mail.csv, line 3: no column 'y'
-    """
-
-    def __init__(self, cause: object, file: str | None = None, where: str | None = None) -> None:
-        place = ", ".join(part for part in (file, where) if part)
-        text = " ".join(f"{place}: {cause}".split()) if place else " ".join(str(cause).split())
-        super().__init__(text if len(text) <= 500 else text[:497] + "...")
-        self.file = file
+NAMING_COLUMNS = ("target", "time", "sample_weight", "categorical", "drop")
+ColumnRef = str | int  # a name, or a position from 0 (from the end when negative)
 
 
-def used_and_dropped(column: Column, role: str) -> SourceError:
-    """What is wrong where a column has a role and is in ``drop`` too."""
-    return SourceError(f"column {column!r} cannot be both the {role} and left out by drop=")
+def used_and_dropped(column: ColumnRef, role: str) -> SourceError:
+    """Return the message for a column that has a role and is also in ``drop``."""
+    return SourceError(f"{arg(role)} must not be a column of {arg('drop')}, got {column!r}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +30,20 @@ class Options:
 
     target: Any = None
     time: Any = None
-    weight: Any = None
+    sample_weight: Any = None
     batch_size: int = 4096
     header: bool | Literal["auto"] = "auto"
     delimiter: str | None = None
     zero_based: bool = False
-    categorical: tuple[Column, ...] = ()
-    drop: tuple[Column, ...] = ()
+    categorical: tuple[ColumnRef, ...] = ()
+    drop: tuple[ColumnRef, ...] = ()
     max_features: int = 1_000_000
     on_limit: OnLimit = "error"
     missing: Missing = "error"
+    na: tuple[str, ...] = ()
+    decimal: Literal[".", ","] = "."
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    names: UniqueNames | None = None
 
     def __post_init__(self) -> None:
         for role, wanted in self.roles.items():
@@ -63,23 +53,23 @@ class Options:
     @property
     def roles(self) -> dict[str, Any]:
         """What stands for labels, weights and times, in the order of ``Encoded``."""
-        return {"target": self.target, "weight": self.weight, "time": self.time}
+        return {"target": self.target, "sample_weight": self.sample_weight, "time": self.time}
 
     def refuse(self, source: str, names: Iterable[str] = NAMING_COLUMNS) -> None:
-        """A source that has no use for these options: they are errors if they are given."""
+        """Raise an error if options are given that the source does not support."""
         default = Options()
         for name in names:
             value, usual = getattr(self, name), getattr(default, name)
             if type(value) is not type(usual) or value != usual:
-                raise SourceError(f"{name}= does not go with {source}")
+                raise SourceError(f"{arg(name)} must not be given for {source}.")
 
     def refuse_arrays(self) -> None:
-        """A source whose rows are not all here: arrays of labels, weights or times are errors."""
+        """Raise an error for arrays of labels, weights or times: rows are not in memory."""
         for role, value in self.roles.items():
             if not isinstance(value, Hashable):
                 raise SourceError(
-                    f"{role}= must name a column or key, as files and iterables of rows have them, "
-                    f"got {type(value).__name__}: only arrays and data frames take others"
+                    f"{arg(role)} must be a column or key for files and iterables of rows, got "
+                    f"{type(value).__name__}. Arrays are for rows in arrays and data frames."
                 )
 
 
@@ -90,15 +80,15 @@ class Encoded(NamedTuple):
     y: NDArray[Any]
     weight: NDArray[Any] | None = None
     t: NDArray[Any] | None = None
-    names: tuple[str, ...] | None = None
+    names: FeatureNames | None = None
     values_ignored: int = 0  # in all rows so far
     stop: tuple[int, str] | None = None  # the row at which reading ends, and why: there is no more
+    has_dates: bool = False  # t was made of dates
 
     def take(self, rows: NDArray[Any] | slice) -> Encoded:
         weight = None if self.weight is None else self.weight[rows]
         t = None if self.t is None else self.t[rows]
-        X, y = self.X[rows], self.y[rows]
-        return Encoded(X, y, weight, t, self.names, self.values_ignored)
+        return self._replace(X=self.X[rows], y=self.y[rows], weight=weight, t=t, stop=None)
 
 
 @dataclass(slots=True)
@@ -135,3 +125,4 @@ class Part:
     read: Callable[[], Iterator[Rows]]
     name: str | None = None
     size: int | None = None
+    columns: Callable[[], dict[str, str]] = dict  # what they are read as, where there are any

@@ -1,4 +1,4 @@
-"""Batches: the iterator that validates what readers read and keeps the counts."""
+"""Batches: the iterator over validated batches of a source, with counts."""
 
 from __future__ import annotations
 
@@ -9,22 +9,37 @@ from typing import Literal, cast
 import numpy as np
 
 from driftsieve.batch import Batch, Missing
-from driftsieve.row_error import RowError
-from driftsieve.sources.base import Encoded, Part, Rows, SourceError
+from driftsieve.exceptions import RowError, SourceError
+from driftsieve.sources.base import Encoded, Part, Rows
 
 OnError = Literal["raise", "skip"]
 N_REASONS = 10
 
 
 class Batches(Iterator[Batch]):
-    """Batches of a source, with counts that hold whenever the caller looks.
+    """Iterator over the batches of a source, with counts that are valid at any time.
 
-    ``rows_read`` is the number of rows delivered plus ``rows_skipped``. ``position`` is the
-    ``skip_rows`` with which ``as_batches`` goes on right after the last batch delivered.
-    ``bytes_read`` of ``total_bytes`` (None where unknown) tells how far along the files it is;
-    ``skip_reasons`` holds the first few rows left out and why. ``values_ignored`` counts the values
-    of features beyond ``max_features``, which are left out of rows; those of rows before
-    ``skip_rows`` are among them, and lie between the two numbers of ``values_before``.
+    Attributes
+    ----------
+    rows_read : int
+        Number of rows delivered plus ``rows_skipped``.
+    rows_skipped : int
+        Number of bad rows that were skipped.
+    skip_reasons : list of str
+        The first few skipped rows and why.
+    values_ignored : int
+        Number of values of features beyond ``max_features``, which are left out of rows. It
+        includes rows before ``skip_rows``.
+    values_before : tuple of int
+        Bounds of the part of ``values_ignored`` in the rows before ``skip_rows``.
+    bytes_read, total_bytes : int
+        Progress through the files. The total is None if unknown.
+    files : tuple of str
+        Names of the files.
+
+    See Also
+    --------
+    driftsieve.as_batches : Returns one.
     """
 
     def __init__(
@@ -42,21 +57,32 @@ class Batches(Iterator[Batch]):
         self._missing = missing
         self._on_error = on_error
         self._resumed = 0
+        self._parts = parts
         self._stream = self._run(parts, skip_rows)
 
     @property
     def rows_delivered(self) -> int:
+        """Number of rows in the batches so far."""
         return self.rows_read - self.rows_skipped
 
     @property
     def position(self) -> int:
+        """``skip_rows`` with which ``as_batches`` continues after the last batch."""
         return self._resumed + self.rows_read
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Kind of each column, ``"numbers"`` or ``"text"``, once rows were read.
+
+        Empty for sources without columns.
+        """
+        return self._parts[0].columns() if self._parts else {}
 
     def __next__(self) -> Batch:
         return next(self._stream)
 
     def close(self) -> None:
-        """Close the open file. Iteration is over."""
+        """Close the open file and end the iteration."""
         self._stream.close()
 
     def _run(self, parts: Sequence[Part], skip_rows: int) -> Generator[Batch]:
@@ -81,10 +107,11 @@ class Batches(Iterator[Batch]):
             self.bytes_read = bytes_before + (part.size or 0)
         if self.files and self.position == 0:
             one = len(self.files) == 1
-            cause = "the file has no rows" if one else f"none of {len(self.files)} files has rows"
+            which = "The file" if one else f"At least one of {len(self.files)} files"
+            cause = f"{which} must have rows, got none."
             raise SourceError(cause, self.files[0] if one else None)
         if self._resumed < skip_rows:
-            raise SourceError(f"cannot skip {skip_rows} rows: there are only {self._resumed}")
+            raise SourceError(f"skip_rows must be at most {self._resumed}, got {skip_rows}.")
 
     def _count_values(self, ignored: int, resumed: int, n_read: int) -> None:
         if resumed:  # of rows that are not all resumed it is not known which lack the values
@@ -95,7 +122,7 @@ class Batches(Iterator[Batch]):
     def _validated(
         self, name: str | None, rows: Rows, row: int, resumed: int
     ) -> tuple[Batch | None, list[str]]:
-        """The rows from ``resumed`` on as a batch, and an error text for each one left out."""
+        """Return the rows from ``resumed`` on as a batch, and an error for each skipped row."""
 
         def error(offset: int, cause: str) -> SourceError:
             where = f"row {row + offset}" if rows.lines is None else f"line {rows.lines[offset]}"
@@ -123,7 +150,7 @@ class Batches(Iterator[Batch]):
         return batch, [str(error(offset, bad[offset])) for offset in sorted(bad)]
 
     def _usable(self, encoded: Encoded, n_rows: int) -> tuple[Batch, dict[int, str]]:
-        """The rows that can be used as a batch, and why each of the others cannot."""
+        """Return the valid rows as a batch, and why each of the others is not valid."""
         try:
             return self._batch(encoded), {}
         except RowError:
@@ -137,13 +164,14 @@ class Batches(Iterator[Batch]):
             encoded.X,
             encoded.y,
             sample_weight=encoded.weight,
-            t=encoded.t,
+            time=encoded.t,
             missing=self._missing,
             feature_names=encoded.names,
+            has_dates=encoded.has_dates,
         )
 
     def _bad_rows(self, encoded: Encoded, start: int, stop: int) -> dict[int, str]:
-        """Each row that ``Batch.of`` refuses, found by halving, and why."""
+        """Return each row that ``Batch.of`` refuses, found by bisection, and why."""
         try:
             self._batch(encoded.take(slice(start, stop)))
         except RowError as problem:
@@ -155,7 +183,7 @@ class Batches(Iterator[Batch]):
 
 
 def _named(part: Part) -> Generator[Rows]:
-    """What the part reads; an error that does not name the file is made to."""
+    """Read the part, and add the file to errors that do not name it."""
     try:
         yield from part.read()
     except SourceError as problem:

@@ -127,15 +127,23 @@ const asButton = (pick) => ({
 
 // Lines over time with labels at their ends. series: [{name, color, ys, pick}]; yAxis: {of, values,
 // format}, `of` made from (top, bottom).
-function lines(host, height, label, { xs, unit, series, yAxis, format, labels = 150, area = false }) {
+function lines(host, height, label, { xs, unit, series, yAxis, format, labels = 150, area = false, limit = null }) {
+  const legend = h("div", { class: "legend under", hidden: true }, series.map((one) =>
+    h("button", { type: "button", class: "plain-button", onclick: () => one.pick?.() }, swatch(one.color), nameNode(shorten(one.name, 30)))));
   plot(host, height, label, (svg, width) => {
-    const [left, right] = [52, width - (labels && width > 520 ? labels : 12)];
+    const wide = width > 520;
+    const [left, right] = [52, width - (labels && wide ? labels : 12)];
+    legend.hidden = !labels || wide;
     const [top, bottom] = [yAxis.title ? 20 : 10, height - 30];
     const y = yAxis.of(top, bottom);
     const x = linear(xs[0], xs[xs.length - 1], left, right);
     axisY(svg, yAxis.values, y, left, right, yAxis.format);
     const [marks, mark] = timeTicks(xs, right - left, unit);
     axisX(svg, marks, x, bottom, mark, [left, right], unit);
+    if (limit) {
+      svg.append(s("g", { class: "mark" }, s("line", { x1: left, x2: right, y1: y(limit.value), y2: y(limit.value) }),
+        s("text", { x: left + 6, y: y(limit.value) - 5 }, limit.text)));
+    }
     const guide = s("line", { class: "guide", y1: top, y2: bottom, visibility: "hidden" });
     const groups = series.map((one) => s("g", { class: "series", stroke: one.color, fill: one.color },
       area && s("path", { class: "area", d: closed(path(xs, one.ys, x, y), bottom) }),
@@ -166,7 +174,7 @@ function lines(host, height, label, { xs, unit, series, yAxis, format, labels = 
     });
     hit.addEventListener("pointerleave", () => { focus(-1); hideTip(); guide.setAttribute("visibility", "hidden"); });
     hit.addEventListener("click", (event) => { const [, , c] = at(event); if (c >= 0) series[c].pick?.(); });
-    if (!labels || right === width - 12) return;
+    if (!labels || !wide) return;
     const last = series.map((one) => y(one.ys.findLast((v) => Number.isFinite(v)) ?? NaN));
     const shown = series.map((_, i) => i).filter((i) => Number.isFinite(last[i]));
     const spots = spread(shown.map((i) => last[i]), 17, top + 6, bottom - 4);
@@ -179,6 +187,7 @@ function lines(host, height, label, { xs, unit, series, yAxis, format, labels = 
     s("text", { x: right + 14, y: spots[j], dy: "0.32em" },
       shorten(series[i].name, Math.floor((labels - 22) / 7.2))))));
   });
+  host.append(legend);
 }
 
 function closed(d, bottom) {
@@ -195,13 +204,13 @@ const swatch = (fillColor) => {
   return node;
 };
 
-function sparkline(ys, width, height) {
+// All sparklines have the scale [worst, best], so that they can be compared.
+function sparkline(ys, width, height, [worst, best]) {
   const known = [...ys.keys()].filter((i) => Number.isFinite(ys[i]));
   if (known.length < 2) return null;
-  const values = known.map((i) => ys[i]);
-  const [low, high] = [Math.min(...values), Math.max(...values)];
   const x = linear(0, ys.length - 1, 2, width - 4);
-  const y = high > low ? linear(low, high, height - 4, 4) : () => height / 2;
+  const scale = linear(worst, best, height - 4, 4);
+  const y = (value) => Math.min(height - 4, scale(value));
   const end = known[known.length - 1];
   return s("svg", { class: "spark", width, height, "aria-hidden": "true" },
     s("path", { d: path([...ys.keys()], ys, x, y) }), s("circle", { cx: x(end), cy: y(ys[end]), r: 2.2 }));

@@ -99,6 +99,39 @@ function drawClassRows(host, report, found) {
   });
 }
 
+// The names of the two values of a feature that has no others; null for all others.
+function valueNames(report, feature) {
+  const values = report.two_valued[feature];
+  if (!values) return null;
+  const name = report.names[report.features.indexOf(feature)];
+  const category = name.slice(name.indexOf("=") + 1);
+  return name.includes("=") && values[0] === 0 && values[1] === 1 ? [`not ${category}`, category] : values.map((value) => number(value));
+}
+
+function drawTwo(host, report, found, names) {
+  const { bins, totals } = found;
+  const n = report.classes.length;
+  plot(host, 210, "Share of each class with each value", (svg, width) => {
+    const [left, right, top, bottom] = [44, width - 8, 16, 180];
+    const share = (b, c) => bins[b].weights[c] / (totals[c] || 1);
+    const y = linear(0, 1, bottom, top);
+    axisY(svg, [0, 0.25, 0.5, 0.75, 1], y, left, right, (v) => `${100 * v}%`);
+    const group = (right - left) / 2;
+    const bar = Math.min(44, (group - 24) / n);
+    names.forEach((name, b) => {
+      const middle = left + group * (b + 0.5);
+      svg.append(s("text", { class: "value", x: middle, y: bottom + 18, "text-anchor": "middle" }, shorten(name, Math.floor(group / 7))));
+      report.classes.forEach((_, c) => {
+        const x = middle + (c - n / 2) * bar + 1;
+        svg.append(s("rect", { class: "bar", x, y: y(share(b, c)), width: bar - 2, height: Math.max(1, bottom - y(share(b, c))), fill: color(c), rx: 2 }),
+          bar > 34 ? s("text", { x: x + bar / 2 - 1, y: y(share(b, c)) - 4, "text-anchor": "middle" }, `${Math.round(100 * share(b, c))}%`) : "");
+      });
+    });
+    hover(svg, [left, right, top, bottom], (px) => (px < left + group ? 0 : 1),
+      (b) => [h("div", { class: "where" }, names[b]), ...binTip(report, found, b).slice(1)]);
+  });
+}
+
 // Share of each class at or below a value, known at the edges.
 function drawCumulative(host, report, found) {
   const { bins, totals } = found;
@@ -138,18 +171,22 @@ class Detail {
       h("p", { class: "muted" }, `feature ${whole.format(feature)}, counted from 0`),
       h("table", { class: "plain" },
         h("thead", {}, h("tr", {}, ["Score", "Value", "p-value", "Rank"].map((t) => h("th", { scope: "col" }, t)))),
-        h("tbody", {}, Object.keys(report.scores).map((key) => h("tr", { class: key === report.score ? "on" : null },
+        h("tbody", {}, Object.keys(report.scores).filter((key) => i < report.n_listed || report.scores[key][i] !== undefined).map((key) => h("tr", { class: key === report.score ? "on" : null },
           h("th", { scope: "row" }, LABELS[key]),
           h("td", {}, number(report.scores[key][i])),
-          h("td", {}, report.log10p[key] ? pvalue(report.log10p[key][i]) : "\u2013"),
+          h("td", {}, pvalue(report.log10p[key]?.[i] ?? NaN)),
           h("td", {}, whole.format(report.ranks[key][i])))))));
+    if (report.entropy > 0 && report.scores.mutual_info) {
+      this.host.append(h("p", { class: "muted" }, `Mutual information is in nats: ${entropyShare(report, i)} of the label\u2019s entropy, ${number(report.entropy)}.`));
+    }
+    if (!report.significant(report.score, i)) this.host.append(h("p", { class: "muted" }, "Not significant: features without any relation to the label often score as much."));
     this.trend(feature);
     this.distribution(feature);
   }
 
   trend(feature) {
     const past = this.report.history;
-    if (!past) return;
+    if (!past || past.score !== this.report.score) return;
     const at = past.at.get(feature);
     const box = h("div", {});
     this.host.append(h("h4", {}, `${LABELS[past.score]} over time`), box);
@@ -177,20 +214,22 @@ class Detail {
       return;
     }
     const many = report.classes.length > MANY;
+    const two = many ? null : valueNames(report, feature);
     const area = h("div", {});
     const draw = () => {
       area.replaceChildren();
       if (many) drawClassRows(area, report, found);
+      else if (two) drawTwo(area, report, found, two);
       else if (this.kind === "bins") drawBins(area, report, found);
       else drawCumulative(area, report, found);
     };
-    const choice = !many && found.bins.length > 2
+    const choice = !many && !two && found.bins.length > 2
       ? segmented("Distribution shown as", [["bins", "Bins"], ["cumulative", "Cumulative"]], this.kind, (kind) => { this.kind = kind; draw(); })
       : null;
     if (!choice) this.kind = "bins";
     const legend = many ? null : h("div", { class: "legend" }, report.classes.map((one, c) => h("span", {}, swatch(color(c)), nameNode(one.label))));
     this.host.append(h("div", { class: "figure-head" }, legend ?? "", choice ?? ""), area,
-      h("p", { class: "muted" }, many || this.kind === "bins" ? "Share of each class in each quantile bin; a bin ends at the value below it." : ""));
+      h("p", { class: "muted" }, two ? "Share of each class with each value." : many || this.kind === "bins" ? "Share of each class in each quantile bin; a bin ends at the value below it." : ""));
     draw();
   }
 }

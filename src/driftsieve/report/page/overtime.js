@@ -25,22 +25,29 @@ function scoreAxis(series, lowerIsBetter, count = 5) {
   if (!lowerIsBetter) low = 0;
   if (low === high) high = low + (Math.abs(low) || 1);
   return {
-    of: (top, bottom) => (lowerIsBetter ? linear(low, high, top, bottom) : linear(low, high, bottom, top)),
+    of: (top, bottom) => {
+      const y = lowerIsBetter ? linear(low, high, top, bottom) : linear(low, high, bottom, top);
+      return (value) => y(Math.max(low, value)); // less than nothing, as noise may have, is drawn as nothing
+    },
     values: ticks(low, high, count),
     format: (value) => number(value, 3),
   };
 }
 
-function drawLines(host, past, pick) {
-  const state = { what: "rank", who: "now" };
+// level: the largest score of now that is not significant, or null. Features that are not significant
+// and never led are grey.
+function drawLines(host, past, level, significant, pick) {
+  const state = { what: "score", who: "ever" };
+  const better = past.score === "gini" ? (a, b) => Math.min(a, b) : (a, b) => Math.max(a, b);
+  const peak = past.scores.map((ys) => ys.filter(Number.isFinite).reduce(better, past.score === "gini" ? Infinity : -Infinity));
   const area = h("div", { class: "area-of-plot" });
   const draw = () => {
-    const times = (i) => past.ranks[i].reduce((n, rank) => n + (rank > 0 && rank <= past.k), 0);
     const chosen = past.features.map((_, i) => i);
-    if (state.who === "ever") chosen.sort((a, b) => times(b) - times(a) || a - b);
-    const series = chosen.slice(0, SHOWN).map((i, c) => ({
+    if (state.who === "ever") chosen.sort((a, b) => (better(peak[a], peak[b]) === peak[a] ? -1 : 1) * (peak[a] !== peak[b]) || a - b);
+    let coloured = 0;
+    const series = chosen.slice(0, SHOWN).map((i) => ({
       name: nameText(past.names[i]),
-      color: color(c),
+      color: past.ranks[i].some((rank) => rank > 0 && rank <= past.k) || significant(past.features[i]) ? color(coloured++) : "var(--faint)",
       pick: () => pick(past.features[i]),
       ys: state.what === "rank" ? [...past.ranks[i]].map((rank) => rank || NaN) : [...past.scores[i]],
     }));
@@ -48,13 +55,14 @@ function drawLines(host, past, pick) {
     area.replaceChildren();
     lines(area, 360, `${state.what === "rank" ? "Rank" : LABELS[past.score]} over time`, {
       xs: past.positions, unit: past.unit, series, format: (value) => number(value),
-      yAxis: state.what === "rank" ? rankAxis(worst) : scoreAxis(series, past.score === "gini"),
+      yAxis: state.what === "rank" ? rankAxis(worst) : { ...scoreAxis(series, past.score === "gini"), title: WITH_UNIT[past.score] },
+      limit: state.what === "score" && level !== null ? { value: level, text: "not significant below" } : null,
     });
   };
   host.append(
-    figureHead("The leaders", `By ${LABELS[past.score].toLowerCase()}. Point at a line to read it, click it to see the feature.`,
-      segmented("Features shown", [["now", "Best now"], ["ever", "Best over time"]], state.who, (who) => { state.who = who; draw(); }),
-      segmented("Measure shown", [["rank", "Rank"], ["score", "Score"]], state.what, (what) => { state.what = what; draw(); })),
+    figureHead("The leaders", `The ${Math.min(SHOWN, past.features.length)} with the best ${LABELS[past.score].toLowerCase()}. Point at a line to read it, click it to see the feature.`,
+      segmented("Features shown", [["ever", "Best at any time"], ["now", "Best now"]], state.who, (who) => { state.who = who; draw(); }),
+      segmented("Measure shown", [["score", "Score"], ["rank", "Rank"]], state.what, (what) => { state.what = what; draw(); })),
     area);
   draw();
 }
@@ -78,9 +86,10 @@ function buckets(k) {
 
 // A chart with one row for each feature: labels on the left, time along the bottom.
 function rowChart(host, label, past, rows, drawRows) {
-  const [size, gutter] = [20, 170];
+  const [size, gutter] = [20, 190];
   plot(host, rows.length * size + 34, label, (svg, width) => {
-    const [left, right, bottom] = [width > 480 ? gutter : 90, width - 12, rows.length * size + 4];
+    const longest = Math.max(...rows.map((row) => row.name.length), 0) * 7.2 + 16;
+    const [left, right, bottom] = [Math.max(44, Math.min(longest, width > 480 ? gutter : 0.42 * width)), width - 12, rows.length * size + 4];
     const xs = past.positions;
     const x = linear(xs[0], xs[xs.length - 1], left, right);
     const letters = Math.floor((left - 14) / 7.2);

@@ -2,6 +2,8 @@
 
 const LABELS = { t: "T score", fisher: "Fisher score", mutual_info: "Mutual information", chi2: "Chi-square", gini: "Gini index" };
 const SHORT = { t: "T", fisher: "Fisher", mutual_info: "MI", chi2: "\u03c7\u00b2", gini: "Gini" };
+const COLUMN = { ...SHORT, mutual_info: "MI, nats" };
+const WITH_UNIT = { ...LABELS, mutual_info: "Mutual information, nats" };
 const short = (x) => (x < 1e6 ? whole.format(Math.round(x)) : compact.format(x));
 
 function load() {
@@ -13,8 +15,31 @@ function load() {
     for (const key of ["features", "edges", "weights"]) group[key] = decode(group[key]);
     group.at = new Map(Array.from(group.features, (feature, i) => [feature, i]));
   }
+  report.n_listed = report.features.length;
+  const others = { features: decode(report.others.features), scores: decode(report.others.scores) };
+  const join = (a, b) => { const all = new a.constructor(a.length + b.length); all.set(a); all.set(b, a.length); return all; };
+  report.features = join(report.features, others.features);
+  report.names = report.names.concat(report.others.names);
+  report.scores[report.score] = join(report.scores[report.score], others.scores);
+  report.ranks[report.score] = join(report.ranks[report.score], others.features.map((_, i) => report.n_listed + 1 + i));
+  const total = report.classes.reduce((sum, one) => sum + one.weight, 0);
+  report.entropy = report.classes.reduce((sum, one) => sum - (one.weight > 0 ? (one.weight / total) * Math.log(one.weight / total) : 0), 0);
+  report.significant = (key, i) => {
+    const limit = report.largest_significant[key];
+    if (limit === null || limit === undefined) return true; // not known
+    return i < report.n_listed && limit >= 0 && report.log10p[key][i] <= Math.fround(Math.log10(limit));
+  };
+  // The largest score that is not significant; null where there is none.
+  report.level = (key) => {
+    if (typeof report.largest_significant[key] !== "number") return null;
+    const of = (significant) => Array.from(report.scores[key]).filter((v, i) => Number.isFinite(v) && report.significant(key, i) === significant);
+    const [below, above] = [of(false), of(true)];
+    if (!below.length) return null;
+    return Math.max(0, Math.min(below.reduce((a, b) => Math.max(a, b)), above.reduce((a, b) => Math.min(a, b), Infinity)));
+  };
   const past = report.history;
   if (past) {
+    past.memory_weights = past.memory_weights.map(decode);
     past.positions = decode(past.positions);
     past.scores = past.scores.map(decode);
     past.ranks = past.ranks.map(decode);
@@ -28,22 +53,38 @@ function load() {
     const span = high - low || 1;
     return key === "gini" ? (v) => (high - v) / span : (v) => (v === Infinity ? 1 : Math.max(0, v / (high || 1)));
   };
+  const known = past ? past.scores.flatMap((ys) => Array.from(ys).filter(Number.isFinite)) : [];
+  const [least, most] = known.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
+  const scale = past?.score === "gini" ? [most, least] : [0, most];
   report.spark = (i) => {
     const at = past.at.get(report.features[i]);
-    return at === undefined ? null : sparkline(past.scores[at], 92, 24);
+    return at === undefined ? null : sparkline(past.scores[at], 92, 24, scale);
   };
   return report;
 }
 
+const entropyShare = (report, i) => {
+  const value = report.scores.mutual_info[i];
+  return value === undefined ? "\u2013" : percent(Math.max(0, value) / report.entropy);
+};
+
+// As many decimals for all scores of a column as the best of them needs for four digits.
+function scoreFormat(values) {
+  const largest = values.reduce((a, v) => (Number.isFinite(v) ? Math.max(a, Math.abs(v)) : a), 0);
+  const decimals = largest > 0 ? Math.min(8, Math.max(0, 3 - Math.floor(Math.log10(largest)))) : 0;
+  return (value) => (value === undefined ? "\u2013" : Number.isFinite(value) && largest < 1e5 ? fixed(value, decimals) : number(value));
+}
+
 function tiles(report) {
   const past = report.history;
+  const stability = past ? past.stability.nogueira.findLast(Number.isFinite) : undefined;
   const certificate = report.certificate;
   const list = [
     report.n_rows !== null && ["Rows", short(report.n_rows), whole.format(report.n_rows)],
     ["Features", short(report.n_features), whole.format(report.n_features)],
     report.classes.length && ["Classes", whole.format(report.classes.length)],
     report.n_eff !== null && ["Effective rows", short(report.n_eff), "How many rows of equal weight tell as much as the faded ones"],
-    past && Number.isFinite(past.stability.all[0]) && ["Stability", fixed(past.stability.all[0], 2), `Nogueira's measure of the best ${past.k} over all records`],
+    stability !== undefined && ["Stability now", fixed(stability, 2), `Nogueira's measure of the best ${past.k} over the last 10 records: 1 for the same features each time`],
     past && ["Changes", whole.format(past.n_events), `Features that entered or left the best ${past.k}`],
     certificate && ["Rank error", certificate.largest === 0 ? "none" : `\u2264 ${percent(certificate.largest, 2)}`, "No rank behind the bins is off by more, as a share of the weight"],
   ].filter(Boolean);
@@ -118,10 +159,12 @@ function start() {
   const report = load();
   const past = report.history;
   byId("title").textContent = report.title;
-  const listed = report.features.length;
+  byId("headline").textContent = report.headline;
+  const listed = report.n_listed;
   byId("lede").textContent = `${LABELS[report.score]} of ${whole.format(report.n_features)} features`
     + (report.n_rows !== null ? ` over ${whole.format(report.n_rows)} rows` : "")
-    + (listed < report.n_features ? `; the best ${whole.format(listed)} are listed` : "") + ".";
+    + (listed < report.n_features ? `; the best ${whole.format(listed)} are listed` : "")
+    + (listed < report.names.length ? `, the best ${whole.format(report.names.length)} can be searched` : "") + `. ${report.significance}`;
   theme();
   tiles(report);
   classBar(report);
@@ -131,7 +174,7 @@ function start() {
   const table = new Table(byId("grid"), report, (i) => detail.show(i));
   const count = () => {
     byId("count").textContent = table.view.length === listed ? `${whole.format(listed)} features`
-      : `${whole.format(table.view.length)} of ${whole.format(listed)}`;
+      : `${whole.format(table.view.length)} of ${whole.format(report.names.length)}`;
   };
   const by = byId("by");
   by.append(...Object.keys(report.scores).map((key) => h("option", { value: key, selected: key === report.score }, LABELS[key])));
@@ -156,7 +199,9 @@ function start() {
   if (listed) table.go(0);
 
   if (past) {
-    drawLines(byId("lines"), past, pick);
+    const place = new Map(Array.from(report.features, (feature, i) => [feature, i]));
+    const significant = (feature) => report.significant(past.score, place.get(feature));
+    drawLines(byId("lines"), past, report.level(past.score), significant, pick);
     drawHeat(byId("heat"), past, pick);
     drawSpans(byId("spans"), past, pick);
     drawStability(byId("stability"), past);
@@ -166,6 +211,11 @@ function start() {
       byId(id).hidden = true;
       document.querySelector(`nav a[href="#${id}"]`).hidden = true;
     }
+  }
+  if (report.memory) drawMemory(byId("memory-text"), report.memory, past);
+  else {
+    byId("memory").hidden = true;
+    document.querySelector('nav a[href="#memory"]').hidden = true;
   }
   byId("footer").textContent = `Made by Driftsieve ${report.versions.driftsieve} on ${report.created.slice(0, 16).replace("T", " ")} UTC. This file is complete: it loads nothing.`;
 }

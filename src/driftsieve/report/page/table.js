@@ -10,8 +10,9 @@ class Table {
   constructor(host, report, select) {
     this.report = report;
     this.select = select;
-    this.n = report.features.length;
+    this.n = report.n_listed;
     this.order = Int32Array.from({ length: this.n }, (_, i) => i);
+    this.others = Array.from({ length: report.names.length - this.n }, (_, i) => this.n + i); // found by search only
     this.view = this.order;
     this.sorted = { key: "rank", down: false };
     this.active = 0;
@@ -23,6 +24,8 @@ class Table {
     this.body.style.maxHeight = `${this.n * ROW + 58}px`; // a short table needs no tall box
     host.append(this.body);
     new ResizeObserver(() => this.later()).observe(this.body);
+    this.narrow = matchMedia("(max-width: 640px)");
+    this.narrow.addEventListener("change", () => this.by(this.score));
     addEventListener("beforeprint", () => this.print(true));
     addEventListener("afterprint", () => this.print(false));
   }
@@ -33,20 +36,25 @@ class Table {
     this.score = score;
     const others = Object.keys(report.scores).filter((key) => key !== score);
     const p = report.log10p[score];
+    const wide = !this.narrow.matches;
+    const rankOf = (key, i) => (report.ranks[key][i] === undefined ? "\u2013" : whole.format(report.ranks[key][i]));
     this.best = report.best(score);
+    this.write_score = scoreFormat(report.scores[score]);
     this.columns = [
-      { key: "rank", title: "Rank", order: report.ranks[score], text: (i) => whole.format(report.ranks[score][i]) },
+      { key: "rank", title: "Rank", order: report.ranks[score], text: (i) => rankOf(score, i) },
       { key: "name", title: "Feature", class: "left", node: (i) => nameNode(report.names[i]) },
-      report.history && { key: "trend", title: "Trend", node: (i) => report.spark(i) },
-      { key: "score", title: LABELS[score], order: report.ranks[score], node: (i) => this.scoreCell(i) },
+      wide && report.history?.score === score && { key: "trend", title: "Trend", node: (i) => report.spark(i) },
+      { key: "score", title: COLUMN[score], hint: LABELS[score], order: report.ranks[score], node: (i) => this.scoreCell(i) },
+      wide && score === "mutual_info" && report.entropy > 0 && { key: "share", title: "of label", class: "other",
+        hint: `Share of the entropy of the label, ${number(report.entropy)} nats`, order: report.ranks[score], text: (i) => entropyShare(report, i) },
       p && { key: "p", title: "p-value", order: p, text: (i) => pvalue(p[i]) },
-      ...others.map((key) => ({ key, title: SHORT[key], class: "other", hint: `Rank by ${LABELS[key].toLowerCase()}`,
-        order: report.ranks[key], text: (i) => whole.format(report.ranks[key][i]) })),
+      ...(wide ? others : []).map((key) => ({ key, title: SHORT[key], class: "other", hint: `Rank by ${LABELS[key].toLowerCase()}`,
+        order: report.ranks[key], text: (i) => rankOf(key, i) })),
     ].filter(Boolean);
     // The name takes what the others leave; ranks take as much as their digits need.
     const digits = 7.5 * whole.format(report.n_features).length + 18;
-    const widths = { trend: 104, score: 130, p: 90, name: 140 };
-    const pixels = this.columns.map((c) => widths[c.key] ?? Math.max(64, digits));
+    const widths = wide ? { trend: 104, score: 104, share: 76, p: 96, name: 140 } : { score: 84, p: 92, name: 80 };
+    const pixels = this.columns.map((c) => widths[c.key] ?? Math.max(wide ? 64 : 54, digits));
     this.body.style.setProperty("--columns", pixels.map((w, i) => (this.columns[i].key === "name" ? `minmax(${w}px, 1fr)` : `${w}px`)).join(" "));
     this.body.style.setProperty("--columns-printed", pixels.map((w) => `minmax(0, ${w}fr)`).join(" "));
     this.body.style.setProperty("--least", `${pixels.reduce((a, b) => a + b, 16)}px`);
@@ -65,7 +73,7 @@ class Table {
     const value = this.report.scores[this.score][i];
     const bar = h("i", {});
     bar.style.width = `${100 * this.best(value)}%`;
-    return h("span", { class: "score" }, number(value), bar);
+    return h("span", { class: "score" }, this.write_score(value), bar);
   }
 
   sort(key, down = this.sorted.key === key && !this.sorted.down) {
@@ -88,7 +96,8 @@ class Table {
     this.query = query;
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     this.lower ??= this.report.names.map((name) => name.toLowerCase());
-    this.view = words.length ? this.order.filter((i) => words.every((word) => this.lower[i].includes(word))) : this.order;
+    const matches = (i) => words.every((word) => this.lower[i].includes(word));
+    this.view = words.length ? [...this.order.filter(matches), ...this.others.filter(matches)] : this.order;
     this.space.style.height = `${this.view.length * ROW}px`;
     this.body.setAttribute("aria-rowcount", this.view.length + 1);
     this.body.scrollTop = 0;
@@ -125,6 +134,9 @@ class Table {
     row.setAttribute("aria-rowindex", at + 2);
     row.setAttribute("aria-selected", String(this.report.features[i] === this.chosen));
     row.classList.toggle("active", at === this.active);
+    const faint = (place) => !this.report.significant(this.score, this.view[place]);
+    row.classList.toggle("faint", faint(at));
+    row.classList.toggle("limit", this.sorted.key !== "name" && !this.sorted.down && at > 0 && faint(at) && !faint(at - 1));
     this.columns.forEach((column, c) => {
       const content = column.text ? column.text(i) : column.node(i);
       row.children[c].replaceChildren(content ?? "");

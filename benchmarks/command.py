@@ -1,0 +1,75 @@
+"""The command line: how long it takes to start, and what outputs of a wide screening cost."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.harness import Cost, Goal, Task, Work
+from benchmarks.svmlight import make_text, real_row, url_row
+
+ROWS = "size,sender,spam\n120,shop,1\n80,friend,0\n95,shop,1\n99,friend,0\n"
+
+
+def works(quick: bool) -> Iterator[Work]:
+    with TemporaryDirectory() as folder:
+        yield start(Path(folder))
+        path = Path(folder) / "wide.svm"
+        path.write_bytes(make_text(20_000, real_row) if quick else make_text(50_000_000, url_row))
+        yield wide(path)
+
+
+def start(folder: Path) -> Work:
+    rows = folder / "four.csv"
+    rows.write_text(ROWS, encoding="utf-8")
+    tasks = {
+        "driftsieve --help": Task(lambda: driftsieve("--help"), 1),
+        "screen of four rows": Task(lambda: driftsieve("screen", str(rows), "--target", "spam"), 1),
+        "import numpy": Task(lambda: python("-c", "import numpy"), 1),
+    }
+    goals = (
+        Goal("driftsieve --help", "import numpy", at_most=3),
+        Goal("screen of four rows", 0.6),
+    )
+    return Work("start-up", tasks, goals, "s", 1.0)
+
+
+def wide(path: Path) -> Work:
+    """URL-like rows of 3.2 million columns."""
+    every = str(max(1, path.read_bytes().count(b"\n") // 15))
+    outputs = {name: str(path.with_name(name)) for name in ("bank.dsv", "page.html", "all.csv")}
+    state, report, out = outputs.values()
+    options = {
+        "T scores": [],
+        "with state, report, csv and 15 records": [
+            *("--state", state, "--force", "--report", report, "--out", out),
+            *("--history-every", every),
+        ],
+    }
+
+    def task(more: list[str]) -> Task:
+        always = ["screen", str(path), "--score-func", "t", "--threads", "1"]
+        return Task(lambda: driftsieve(*always, "--max-features", "4000000", *more), 1)
+
+    tasks = {name: task(more) for name, more in options.items()}
+    ours, alone = reversed(options)
+    goals = (Goal(ours, alone, at_most=2),)
+    return Work("wide svmlight", tasks, goals, "s", 1.0, most_rounds=5)
+
+
+def driftsieve(*arguments: str) -> Cost:
+    return python("-m", "driftsieve", *arguments)
+
+
+def python(*arguments: str) -> Cost:
+    """What a process costs."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+    wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Cost(wall, cpu)

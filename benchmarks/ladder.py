@@ -1,0 +1,55 @@
+"""Nine half-lives in one pass beside one: time and state of dense and sparse rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from benchmarks.dense import bank, labels
+from benchmarks.harness import Goal, Row, Task, Work
+from benchmarks.peers import Labels
+
+LADDER = [*(250.0 * 2**i for i in range(8)), None]
+TIME, STATE = 2.5, 3.0  # the most that nine half-lives may cost, relative to one
+
+
+def works(quick: bool) -> Iterator[Work]:
+    rng = np.random.default_rng(0)
+    # four blocks of nine half-lives, sixteen of one: nothing is left open at the end
+    n, p = (600, 16) if quick else (25_600, 500)
+    yield work("continuous columns", rng.normal(size=(n, p)), labels(rng, n))
+    yield work("moments alone", rng.normal(size=(n, p)), labels(rng, n), quantiles=False)
+    n, p = (600, 200) if quick else (16_000, 20_000)
+    values = sparse.random_array((n, p), density=0.003, rng=rng, format="csr")
+    yield work("sparse values", values, labels(rng, n))
+    flags = values.copy()
+    flags.data[:] = 1.0
+    yield work("sparse flags", flags, labels(rng, n))
+
+
+def work(name: str, X: Any, y: Labels, **options: Any) -> Work:
+    count = X.nnz if sparse.issparse(X) else X.size
+
+    def fed(half_life: Any) -> Any:
+        return bank(half_life=half_life, **options).update(X, y)
+
+    tasks = {
+        "nine half-lives": Task(lambda: fed(LADDER), count),
+        "one half-life": Task(lambda: fed(4000.0), count),
+        "reading nine": Task(lambda state: state.snapshots(), count, prepare=lambda: fed(LADDER)),
+        "reading one": Task(lambda state: state.snapshots(), count, prepare=lambda: fed(4000.0)),
+    }
+    goals = (
+        Goal("nine half-lives", "one half-life", at_most=TIME),
+        Goal("reading nine", "reading one"),
+    )
+
+    def state() -> list[Row]:
+        ratio = fed(LADDER).nbytes / fed(4000.0).nbytes
+        title = f"ladder {name}: state of nine half-lives to that of one"
+        return [Row(title, ratio, "×", goal=f"≤ {STATE:g}", met=ratio <= STATE)]
+
+    return Work(f"ladder {name}", tasks, goals, facts=state)

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <utility>
+
+#include "driftsieve/bank.hpp"
+#include "driftsieve/base/parallel.hpp"
+#include "driftsieve/base/validate.hpp"
+
+namespace driftsieve {
+
+template <class T>
+MatrixView<T> values_of(const MatrixView<T>& matrix) {
+    return matrix;
+}
+template <class T, class Index>
+MatrixView<T> values_of(const CsrView<T, Index>& matrix) {
+    return {matrix.data, 0, 1, 1, matrix.n_stored};
+}
+
+template <class T>
+bool is_sound(const MatrixView<T>& matrix, bool ignore_missing, unsigned n_threads = 1) {
+    constexpr std::size_t kPart = std::size_t{1} << 16;  // values that a thread looks at at a time
+    const std::size_t chunk = kPart / std::max<std::size_t>(1, matrix.n_cols) + 1;
+    std::atomic<bool> sound = true;
+    parallel_chunks(matrix.n_rows, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
+        if (sound && find_bad_value(matrix.rows(lo, hi - lo), ignore_missing)) sound = false;
+    });
+    return sound;
+}
+template <class T, class Index>
+bool is_sound(const CsrView<T, Index>& matrix, bool ignore_missing, unsigned = 1) {
+    return are_canonical(std::span(matrix.indices, matrix.n_stored),
+                         std::span(matrix.indptr, matrix.n_rows + 1), matrix.n_cols) &&
+           !find_bad_value(values_of(matrix), ignore_missing);
+}
+template <class T>
+MatrixView<T> with_canonical_rows(const MatrixView<T>& matrix) {
+    return matrix;
+}
+template <class T, class Index>
+CsrView<T, Index> with_canonical_rows(CsrView<T, Index> matrix) {
+    matrix.is_canonical = true;
+    return matrix;
+}
+
+// Some of the rows, which have been validated.
+template <class T>
+MatrixView<T> part_of(const MatrixView<T>& matrix, std::size_t begin, std::size_t n) {
+    return matrix.rows(begin, n);
+}
+template <class T, class Index>
+CsrView<T, Index> part_of(CsrView<T, Index> matrix, std::size_t begin, std::size_t n) {
+    matrix.indptr += begin;
+    matrix.n_rows = n;
+    matrix.is_canonical = true;
+    return matrix;
+}
+
+// Whether update() throws BadRows, and the bank is small enough to be copied in case it does.
+template <class Rows>
+bool sees_bad_rows(const Bank& bank, const Rows& rows) {
+    constexpr std::size_t kFewRows = 256;  // less than it would take to find out
+    constexpr std::size_t kSmall = 16;
+    constexpr bool is_csr = requires { rows.indptr; };
+    const auto values = values_of(rows);
+    return !bank.config().ignore_missing && rows.n_rows > kFewRows &&
+           (is_csr ? !bank.config().quantiles && !bank.is_dense() : !bank.is_sparse()) &&
+           bank.nbytes() <= values.n_rows * values.n_cols * sizeof(*values.data) / kSmall;
+}
+
+// Takes in rows that have not been validated. If a value is infinite, or NaN and not allowed, or
+// the columns of sparse rows are not as a CsrView has them, it says false and has changed nothing.
+//
+// To look first costs as much as to read the rows. Dense rows that are only kept are looked at
+// while they are copied. Where the bank is small beside the rows it is copied instead: who sums
+// rows up or copies them sees on the way whether all is well (see DenseStore and SparseMoments),
+// and if not, the copy takes the place of the bank.
+template <class Rows>
+bool update_if_sound(Bank& bank, const Rows& rows, const RowInfo& info, std::size_t n_classes,
+                     unsigned n_threads) {
+    if constexpr (!requires { rows.indptr; })
+        if (!bank.config().ignore_missing && bank.only_keeps(rows.n_rows, rows.n_cols))
+            return bank.keep_if_finite(rows, info, n_classes, n_threads);
+    if (!sees_bad_rows(bank, rows)) {
+        if (!is_sound(rows, bank.config().ignore_missing, n_threads)) return false;
+        bank.update(with_canonical_rows(rows), info, n_classes, n_threads);
+        return true;
+    }
+    Bank before = bank;
+    try {
+        bank.update(rows, info, n_classes, n_threads);
+        return true;
+    } catch (const BadRows&) {
+        bank = std::move(before);
+        return false;
+    } catch (...) {
+        bank = std::move(before);
+        throw;
+    }
+}
+
+}  // namespace driftsieve

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#if __has_include(<unistd.h>)
+#include <unistd.h>
+#endif
+
+namespace driftsieve {
+
+// Threads that wait for work, kept from one call to the next: to start one takes as long as a small
+// block of rows. There are never more than the most helpers that were asked for at once.
+class Workers {
+  public:
+    // Those of this process. They are never destroyed, since threads may wait in them to the end;
+    // a process that was forked has none of the threads, and begins with others.
+    static Workers& of_process() {
+        static std::atomic<Workers*> workers{nullptr};
+        Workers* found = workers.load();
+        while (found == nullptr || found->process_ != this_process()) {
+            Workers* fresh = new Workers;
+            if (workers.compare_exchange_strong(found, fresh)) return *fresh;
+            delete fresh;
+        }
+        return *found;
+    }
+
+    // Calls work(0) here and work(1) to work(n_helpers) in other threads, unless work(0) has come
+    // to its end before they begin: then nothing is left for them. work() does not throw.
+    void run(std::size_t n_helpers, const std::function<void(std::size_t)>& work) {
+        Job job{work, n_helpers};
+        {
+            const std::lock_guard<std::mutex> guard(mutex_);
+            add_threads(n_helpers);
+            jobs_.push_back(&job);
+        }
+        for (std::size_t i = 0; i < n_helpers; ++i) has_job_.notify_one();
+        work(0);
+        std::unique_lock<std::mutex> lock(mutex_);
+        std::erase(jobs_, &job);
+        job.is_done.wait(lock, [&] { return job.n_running == 0; });
+    }
+
+  private:
+    struct Job {
+        const std::function<void(std::size_t)>& work;
+        std::size_t n_helpers;
+        std::size_t n_begun = 0;
+        std::size_t n_running = 0;
+        std::condition_variable is_done{};
+    };
+
+    std::mutex mutex_;
+    std::condition_variable has_job_;
+    std::deque<Job*> jobs_;  // that want more helpers
+    std::size_t n_threads_ = 0;
+    long process_ = this_process();
+
+    static long this_process() {
+#if __has_include(<unistd.h>)
+        return static_cast<long>(getpid());
+#else
+        return 0;
+#endif
+    }
+
+    void add_threads(std::size_t n_helpers) {
+        try {
+            for (; n_threads_ < n_helpers; ++n_threads_) std::thread([this] { serve(); }).detach();
+        } catch (const std::system_error&) {  // no more threads: those there are do it all
+        }
+    }
+
+    void serve() {
+        std::unique_lock<std::mutex> lock(mutex_);
+        for (;;) {
+            has_job_.wait(lock, [&] { return !jobs_.empty(); });
+            Job& job = *jobs_.front();
+            const std::size_t number = ++job.n_begun;
+            if (number == job.n_helpers) jobs_.pop_front();
+            ++job.n_running;
+            lock.unlock();
+            job.work(number);
+            lock.lock();
+            if (--job.n_running == 0) job.is_done.notify_one();
+        }
+    }
+};
+
+}  // namespace driftsieve

@@ -1,0 +1,281 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "driftsieve/base/block_column.hpp"
+#include "driftsieve/base/config.hpp"
+#include "driftsieve/kernels.hpp"
+#include "driftsieve/ladder/ladder_list.hpp"
+#include "driftsieve/quantiles/cells.hpp"
+
+namespace driftsieve {
+
+// The values of one feature in a block, class by class, and the cells they lie in.
+struct LadderColumn {
+    const BlockColumn& column;      // its weights are not used
+    const double* weights;          // by place, at each half-life
+    std::span<const double> total;  // what they weigh
+    const CellMap& map;
+    const std::uint32_t* finest;  // the finest cell of each value
+};
+
+// Takes blocks into the list of a feature; each thread has its own.
+//
+// Values are counted into about 4 / epsilon cells, at all half-lives at once. Cells that hold more
+// than their share at any of them, and what lies outside of the cells, are sorted instead; so are
+// all values where there may be no more than 1 / epsilon distinct ones, which stay exact.
+class LadderAbsorber {
+  public:
+    LadderAbsorber(const Config& config, std::size_t rungs) : config_(config), rungs_(rungs) {}
+
+    // What rows that come in may hide, as a share of their weight: the rest is for merges.
+    static constexpr double kShare = 0.8;
+    // `weight` is what all rows weigh with these.
+    void absorb(LadderList& list, const LadderColumn& values, std::span<const double> weight) {
+        count(values);
+        take_items(values);
+        list.widen_classes(values.column.n_classes(), rungs_);
+        list.load_hidden(rungs_, hidden_);
+        std::vector<double> budget(rungs_, -1.0);  // nothing is joined
+        if (!stays_exact(list)) {
+            double most[kMostRungs];
+            kernels().ladder->largest(rungs_, hidden_.data(), list.size(), most);
+            for (std::size_t r = 0; r < rungs_; ++r) {
+                // a list that merges took beyond its share keeps the share it has
+                const double before = weight[r] - values.total[r];
+                const double as_before = before > 0.0 ? most[r] * (weight[r] / before) : 0.0;
+                budget[r] = std::min(config_.epsilon * weight[r],
+                                     std::max(kShare * config_.epsilon * weight[r], as_before));
+            }
+        }
+        merge(list, values.column.n_classes(), budget);
+    }
+
+    // Adds a list of other rows; `weight` is what all rows weigh with them. As little of what may
+    // be hidden is taken as leaves the list short: see docs/guarantees.md.
+    void absorb(LadderList& list, const LadderList& other, std::span<const double> weight,
+                std::size_t n_classes) {
+        list.widen_classes(n_classes, rungs_);
+        // first the plain MERGE, which may hide more than either list does
+        list.load_hidden(rungs_, hidden_);
+        Room<double> theirs;
+        other.load_hidden(rungs_, theirs);
+        items_.clear();
+        for (std::size_t i = 0; i < other.size(); ++i)
+            items_.push_back({other.values()[i], other.weights() + i * n_classes * rungs_, false});
+        interleave(list, other, theirs, n_classes);
+        if (list.size() <= config_.exact_values()) return;
+        list.load_hidden(rungs_, hidden_);
+        std::vector<double> budget(rungs_, 0.0);
+        for (std::size_t i = 0; i < hidden_.size(); ++i)
+            budget[i % rungs_] = std::max(budget[i % rungs_], hidden_[i]);
+        for (std::size_t r = 0; r < rungs_; ++r)
+            budget[r] += std::max(0.0, config_.epsilon * weight[r] - budget[r]) / 3.0;
+        items_.clear();
+        merge(list, n_classes, budget);
+    }
+
+  private:
+    const Config& config_;
+    std::size_t rungs_;
+    double most_[kMostRungs] = {};  // that a mini-bin of the block may hide
+    std::size_t n_used_ = 0;
+    Room<std::uint16_t> index_;
+    std::vector<double> cells_;
+    Room<std::uint16_t> used_;
+    Room<std::uint8_t> too_full_;
+    std::vector<std::uint16_t> slot_;  // by cell: the number of what is taken out, from 1; else 0
+    std::vector<std::size_t> begin_;   // by slot: its first member
+    struct Member {
+        double value;
+        std::uint32_t place;
+    };
+    std::vector<Member> members_;  // of the cells that are taken out, one cell after another
+    Room<std::uint32_t> found_;
+    std::vector<std::size_t> next_;
+    Room<double> lines_;  // the weights of distinct values in cells that were taken out
+    std::vector<LadderItem> items_;
+    Room<double> hidden_;
+    Room<double> out_values_;
+    Room<double> out_hidden_;
+    Room<double> out_weights_;
+
+    std::size_t width(const BlockColumn& column) const { return column.n_classes() * rungs_; }
+
+    void count(const LadderColumn& values) {
+        const BlockColumn& column = values.column;
+        const std::size_t n_cells = values.map.size() + 2;
+        cells_.assign(n_cells * width(column), 0.0);
+        index_.resize(column.size());
+        const Kernels::Cuts cuts = values.map.cuts();
+        for (std::size_t c = 0; c < column.n_classes(); ++c) {
+            const std::size_t first = column.begin[c];
+            kernels().ladder->weigh_cells(
+                rungs_, values.finest + first, values.weights + first * rungs_,
+                column.begin[c + 1] - first, {cuts.cut, cuts.bits}, index_.data() + first,
+                cells_.data() + c * rungs_, width(column));
+        }
+        for (std::size_t r = 0; r < rungs_; ++r)
+            most_[r] = kShare * config_.epsilon * values.total[r];
+        used_.resize(n_cells);
+        too_full_.resize(n_cells);
+        n_used_ = kernels().ladder->census(rungs_, cells_.data(), n_cells, column.n_classes(),
+                                           most_, used_.data(), too_full_.data());
+    }
+
+    // The mini-bins of the block.
+    void take_items(const LadderColumn& values) {
+        const BlockColumn& column = values.column;
+        const std::size_t n_cells = values.map.size() + 2;
+        const bool all = n_used_ <= config_.exact_values();
+        slot_.assign(n_cells, 0);
+        std::size_t n_slots = 0;
+        for (std::size_t k = 0; k < n_used_; ++k)
+            if (all || too_full_[k] != 0 || used_[k] == 0 || used_[k] + 1u == n_cells)
+                slot_[used_[k]] = static_cast<std::uint16_t>(++n_slots);
+        find_members(column, n_slots);
+        lines_.resize(members_.size() * width(column));
+        double* line = lines_.data();
+        std::size_t coarse = 0;
+        items_.clear();
+        for (std::size_t k = 0; k < n_used_; ++k) {
+            const std::size_t m = used_[k];
+            const double* cell = cells_.data() + m * width(column);
+            if (slot_[m] == 0)
+                items_.push_back({values.map.upper(m, coarse), cell, true});
+            else
+                take_values(values, slot_[m] - 1u, cell, all, line);
+        }
+    }
+
+    void find_members(const BlockColumn& column, std::size_t n_slots) {
+        begin_.assign(n_slots + 1, 0);
+        members_.clear();
+        if (n_slots == 0) return;
+        found_.resize(column.size() + 1);
+        std::size_t n_found = 0;
+        for (std::uint32_t k = 0; k < column.size(); ++k) {  // no branch, which none could foresee
+            found_[n_found] = k;
+            n_found += slot_[index_[k]] != 0;
+        }
+        found_.resize(n_found);
+        for (const std::uint32_t k : found_) ++begin_[slot_[index_[k]]];
+        for (std::size_t s = 0; s < n_slots; ++s) begin_[s + 1] += begin_[s];
+        members_.resize(found_.size());
+        next_.assign(begin_.begin(), begin_.end());
+        for (const std::uint32_t k : found_)
+            members_[next_[slot_[index_[k]] - 1u]++] = {column.value(k), k};
+    }
+
+    // Those of one cell, sorted.
+    void take_values(const LadderColumn& values, std::size_t slot, const double* cell,
+                     bool stay_apart, double*& line) {
+        const BlockColumn& column = values.column;
+        const std::span<Member> members(members_.data() + begin_[slot],
+                                        begin_[slot + 1] - begin_[slot]);
+        const double first = members[0].value;
+        if (std::all_of(members.begin(), members.end(),
+                        [&](const Member& member) { return member.value == first; })) {
+            items_.push_back({first + 0.0, cell, false});  // there is one zero, not two
+            return;
+        }
+        std::sort(members.begin(), members.end(), [&](const Member& a, const Member& b) {
+            return a.value < b.value || (a.value == b.value && a.place < b.place);
+        });
+        // values are joined as long as no half-life has more than its share in a mini-bin
+        std::vector<double> held(rungs_, 0.0);
+        double* open = nullptr;
+        for (std::size_t i = 0; i < members.size();) {
+            const double value = members[i].value;
+            std::vector<double> more(rungs_, 0.0);
+            std::fill_n(line, width(column), 0.0);
+            for (; i < members.size() && members[i].value == value; ++i) {
+                const std::size_t place = members[i].place;
+                const auto cls = static_cast<std::size_t>(
+                    std::upper_bound(column.begin.begin(), column.begin.end(), place) -
+                    column.begin.begin() - 1);
+                for (std::size_t r = 0; r < rungs_; ++r) {
+                    line[cls * rungs_ + r] += values.weights[place * rungs_ + r];
+                    more[r] += values.weights[place * rungs_ + r];
+                }
+            }
+            bool joins = open != nullptr && !stay_apart;
+            bool weighs = false;
+            for (std::size_t r = 0; r < rungs_; ++r) {
+                joins = joins && held[r] + more[r] <= most_[r];
+                weighs = weighs || more[r] > 0.0;
+            }
+            if (!weighs) continue;
+            for (std::size_t r = 0; r < rungs_; ++r) held[r] = more[r] + (joins ? held[r] : 0.0);
+            if (joins) {
+                for (std::size_t k = 0; k < width(column); ++k) open[k] += line[k];
+                items_.back().value = value;
+                items_.back().is_cell = true;
+            } else {
+                items_.push_back({value + 0.0, line, false});
+                open = line;
+                line += width(column);
+            }
+        }
+    }
+
+    // Whether list and items have no more distinct values than are kept in any case.
+    bool stays_exact(const LadderList& list) const {
+        const std::size_t few = config_.exact_values();
+        if (list.size() > few || items_.size() > few) return false;
+        std::size_t distinct = list.size();
+        for (const LadderItem& item : items_)
+            distinct += !std::binary_search(list.values(), list.values() + list.size(), item.value);
+        return distinct <= few;
+    }
+
+    void merge(LadderList& list, std::size_t n_classes, std::span<const double> budget) {
+        const std::size_t most = list.size() + items_.size();
+        out_values_.resize(most);
+        out_hidden_.resize(most * rungs_);
+        out_weights_.resize(most * rungs_ * n_classes);
+        const std::size_t at = kernels().ladder->merge(
+            rungs_, {n_classes, list.values(), hidden_.data(), list.weights(), list.size(),
+                     items_.data(), items_.size(), budget.data(), out_values_.data(),
+                     out_hidden_.data(), out_weights_.data()});
+        list.store({out_values_.data() + at, most - at}, out_hidden_.data() + at * rungs_,
+                   out_weights_.data() + at * rungs_ * n_classes, n_classes, rungs_);
+    }
+
+    // MERGE of the list and another one, of which `items_` are the mini-bins.
+    void interleave(LadderList& list, const LadderList& other, const Room<double>& theirs,
+                    std::size_t n_classes) {
+        const std::size_t of_mini_bin = n_classes * rungs_;
+        out_values_.clear();
+        out_hidden_.clear();
+        out_weights_.clear();
+        const auto put = [&](const double* weights) {
+            out_weights_.insert(out_weights_.end(), weights, weights + of_mini_bin);
+        };
+        std::size_t i = 0;
+        std::size_t j = 0;
+        while (i < list.size() || j < other.size()) {
+            const double a = i < list.size() ? list.values()[i] : 0.0;
+            const double b = j < other.size() ? other.values()[j] : 0.0;
+            const bool ours = i < list.size() && (j == other.size() || a <= b);
+            const bool also = j < other.size() && (i == list.size() || b <= a);
+            out_values_.push_back(ours ? a : b);
+            for (std::size_t r = 0; r < rungs_; ++r)
+                out_hidden_.push_back((i < list.size() ? hidden_[i * rungs_ + r] : 0.0) +
+                                      (j < other.size() ? theirs[j * rungs_ + r] : 0.0));
+            put(ours ? list.weights() + i * of_mini_bin : items_[j].weights);
+            if (ours && also)
+                for (std::size_t k = 0; k < of_mini_bin; ++k)
+                    out_weights_[out_weights_.size() - of_mini_bin + k] += items_[j].weights[k];
+            i += ours;
+            j += also;
+        }
+        list.store(out_values_, out_hidden_.data(), out_weights_.data(), n_classes, rungs_);
+    }
+};
+
+}  // namespace driftsieve

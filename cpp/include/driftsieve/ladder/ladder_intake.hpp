@@ -1,0 +1,247 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "driftsieve/base/parallel.hpp"
+#include "driftsieve/base/validate.hpp"
+#include "driftsieve/dense/strip.hpp"
+#include "driftsieve/kernels.hpp"
+#include "driftsieve/ladder/ladder_absorber.hpp"
+#include "driftsieve/ladder/ladder_block.hpp"
+#include "driftsieve/ladder/ladder_feature.hpp"
+
+namespace driftsieve {
+
+// A block, what stored weights were multiplied by when it came, and what all rows weigh with it, at
+// each half-life.
+struct LadderArrival {
+    LadderBlock block;
+    std::vector<double> factors;
+    std::vector<double> total;
+};
+
+// Takes blocks of dense rows in, feature by feature, at all half-lives at once.
+class LadderIntake {
+  public:
+    LadderIntake(const Config& config, std::size_t rungs, std::span<LadderFeature> features)
+        : config_(config), rungs_(rungs), features_(features) {}
+
+    // Blocks of equal length, one after another; threads part the columns.
+    template <class T>
+    void take(const MatrixView<T>& matrix, std::span<const LadderArrival> arrivals,
+              unsigned n_threads) {
+        const std::size_t block_rows = matrix.n_rows / arrivals.size();
+        parallel_work(features_.size(), kStrip, n_threads, [&] {
+            return [&, work = Work(config_, rungs_)](std::size_t lo, std::size_t hi) mutable {
+                for (std::size_t i = 0; i < arrivals.size(); ++i)
+                    absorb(matrix.rows(i * block_rows, block_rows), arrivals[i], lo, hi, work);
+            };
+        });
+    }
+
+  private:
+    static constexpr std::size_t kStrip = LadderKernels::kStrip;
+    static_assert(kStrip == Strip::kWidth);
+
+    // Room to work in; each thread has its own.
+    struct Work {
+        Work(const Config& config, std::size_t rungs)
+            : absorber(config, rungs), sum(rungs * kStrip), squares(rungs * kStrip) {}
+
+        LadderAbsorber absorber;
+        Strip strip;
+        MatrixView<double> tile;  // kStrip columns side by side
+        std::vector<double> copy;
+        std::vector<double> sum;
+        std::vector<double> squares;
+        std::vector<std::vector<Moments>> moments;  // by column: class after class
+        std::array<bool, kStrip> is_whole;
+        // for columns with missing values
+        std::vector<double> values;
+        std::vector<double> weights;
+        std::vector<double> of_rung;
+        std::vector<std::size_t> begin;
+        std::vector<double> sample;
+        CellMap map;
+        Room<std::uint32_t> finest;
+    };
+
+    const Config& config_;
+    std::size_t rungs_;
+    std::span<LadderFeature> features_;
+
+    // Where they lie, or copied, with columns of 0 where there are fewer than kStrip.
+    template <class T>
+    static void read_tile(const MatrixView<T>& matrix, std::size_t lo, std::size_t hi, Work& work) {
+        if constexpr (std::is_same_v<T, double>)
+            if (matrix.col_stride == 1 && hi - lo == kStrip) {
+                work.tile = {matrix.data + lo, matrix.row_stride, 1, matrix.n_rows, kStrip};
+                return;
+            }
+        work.copy.assign(matrix.n_rows * kStrip, 0.0);
+        for (std::size_t i = 0; i < matrix.n_rows; ++i)
+            for (std::size_t j = lo; j < hi; ++j)
+                work.copy[i * kStrip + (j - lo)] = static_cast<double>(matrix.at(i, j));
+        work.tile = {work.copy.data(), kStrip, 1, matrix.n_rows, kStrip};
+    }
+
+    // Columns [lo, hi) of a block.
+    template <class T>
+    void absorb(const MatrixView<T>& matrix, const LadderArrival& arrival, std::size_t lo,
+                std::size_t hi, Work& work) {
+        const LadderBlock& block = arrival.block;
+        read_tile(matrix, lo, hi, work);
+        if (config_.quantiles)
+            work.strip.read(work.tile, block.rows, 0, kStrip, config_.cells(),
+                            [](std::size_t) { return nullptr; });
+        sum_up(block, hi - lo, work);
+        for (std::size_t j = lo; j < hi; ++j) {
+            LadderFeature& feature = features_[j];
+            feature.scale(arrival.factors);
+            if (!work.is_whole[j - lo]) {
+                absorb_present(feature, arrival, j - lo, work);
+                continue;
+            }
+            if (config_.moments) add_moments(feature, block, work.moments[j - lo]);
+            if (!config_.quantiles) continue;
+            const BlockColumn column = work.strip.column(j - lo);
+            work.absorber.absorb(feature.list,
+                                 {column, block.weights.data(), block.total, work.strip.map(j - lo),
+                                  work.strip.finest(j - lo)},
+                                 weight_of(feature, arrival, block.total));
+        }
+    }
+
+    void add_moments(LadderFeature& feature, const LadderBlock& block,
+                     std::span<const Moments> moments) const {
+        for (std::size_t c = 0; c < block.rows.n_classes(); ++c) {
+            if (block.rows.begin[c] == block.rows.begin[c + 1]) continue;
+            Moments* ours = feature.moments_of(c, rungs_);
+            for (std::size_t r = 0; r < rungs_; ++r) ours[r].merge(moments[c * rungs_ + r]);
+        }
+    }
+
+    // Moments of all columns of the tile, and whether nothing is missing in them. Throws NotFinite
+    // where a value must be finite and is not.
+    void sum_up(const LadderBlock& block, std::size_t n_columns, Work& work) const {
+        const std::size_t n_classes = block.rows.n_classes();
+        work.moments.resize(kStrip);
+        for (std::vector<Moments>& moments : work.moments) moments.resize(n_classes * rungs_);
+        work.is_whole.fill(true);
+        bool finite = true;
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            const std::size_t first = block.rows.begin[c];
+            const std::size_t count = block.rows.begin[c + 1] - first;
+            if (count == 0) continue;
+            const double* shift = work.tile.row(block.rows.order[block.rows.heaviest[c]]);
+            kernels().ladder->power_sums(
+                rungs_,
+                {work.tile.data, work.tile.row_stride, block.rows.order.data() + first,
+                 block.weights.data() + first * rungs_, count},
+                shift, work.sum.data(), work.squares.data());
+            finite = finite && are_finite(work.sum) && are_finite(work.squares);
+            for (std::size_t r = 0; r < rungs_; ++r)
+                for (std::size_t j = 0; j < n_columns; ++j) {
+                    const double sum = work.sum[r * kStrip + j];
+                    if (std::isnan(sum)) work.is_whole[j] = false;
+                    work.moments[j][c * rungs_ + r] =
+                        Moments::from_sums(block.class_weights[c * rungs_ + r], sum,
+                                           work.squares[r * kStrip + j], shift[j]);
+                }
+            set_own_shifts(block, c, n_columns, work);
+        }
+        if (!finite && !config_.ignore_missing) require_finite(work.tile);
+    }
+
+    // Of half-lives at which the row that values are measured from weighs next to nothing.
+    void set_own_shifts(const LadderBlock& block, std::size_t cls, std::size_t n_columns,
+                        Work& work) const {
+        const std::size_t first = block.rows.begin[cls];
+        const std::size_t count = block.rows.begin[cls + 1] - first;
+        for (std::size_t r = 0; r < rungs_; ++r) {
+            if (block.needs_own_shift[cls * rungs_ + r] == 0) continue;
+            work.of_rung.resize(count);
+            work.values.resize(count);
+            for (std::size_t k = 0; k < count; ++k) work.of_rung[k] = block.weight(first + k, r);
+            for (std::size_t j = 0; j < n_columns; ++j) {
+                for (std::size_t k = 0; k < count; ++k)
+                    work.values[k] = work.tile.at(block.rows.order[first + k], j);
+                work.moments[j][cls * rungs_ + r] =
+                    Moments::of(work.values.data(), work.of_rung.data(), count);
+            }
+        }
+    }
+
+    // What the rows weigh that count for a feature; `arriving` are not in yet.
+    std::vector<double> weight_of(const LadderFeature& feature, const LadderArrival& arrival,
+                                  std::span<const double> arriving) const {
+        if (feature.missing.empty()) return arrival.total;
+        std::vector<double> weight(arriving.begin(), arriving.end());
+        feature.list.add_weights(weight);
+        return weight;
+    }
+
+    // A column of which some values may be missing.
+    void absorb_present(LadderFeature& feature, const LadderArrival& arrival, std::size_t j,
+                        Work& work) {
+        const LadderBlock& block = arrival.block;
+        const std::size_t n_classes = block.rows.n_classes();
+        work.values.clear();
+        work.weights.clear();
+        work.begin.assign(1, 0);
+        std::vector<double> total(rungs_, 0.0);
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            for (std::size_t k = block.rows.begin[c]; k < block.rows.begin[c + 1]; ++k) {
+                const double value = work.tile.at(block.rows.order[k], j);
+                const double* weights = block.weights.data() + k * rungs_;
+                if (std::isnan(value)) {
+                    MissingWeight* missing = feature.missing_of(c, rungs_);
+                    for (std::size_t r = 0; r < rungs_; ++r) {
+                        missing[r].weight += weights[r];
+                        missing[r].squared += weights[r] * weights[r];
+                    }
+                    continue;
+                }
+                work.values.push_back(value);
+                work.weights.insert(work.weights.end(), weights, weights + rungs_);
+                for (std::size_t r = 0; r < rungs_; ++r) total[r] += weights[r];
+            }
+            work.begin.push_back(work.values.size());
+            add_present_moments(feature, c, work);
+        }
+        const std::size_t n = work.values.size();
+        if (!config_.quantiles || n == 0) return;
+        work.sample.resize(CellMap::sample_size(n));
+        for (std::size_t i = 0; i < work.sample.size(); ++i)
+            work.sample[i] = work.values[i * CellMap::sample_step(n)];
+        work.map.fit(work.sample, config_.cells());
+        work.finest.resize(n);
+        kernels().finest_cells(work.values.data(), n, work.map.rule(), work.finest.data());
+        const BlockColumn column{work.values.data(), 1, nullptr, nullptr, work.begin};
+        work.absorber.absorb(feature.list,
+                             {column, work.weights.data(), total, work.map, work.finest.data()},
+                             weight_of(feature, arrival, total));
+    }
+
+    void add_present_moments(LadderFeature& feature, std::size_t cls, Work& work) const {
+        const std::size_t first = work.begin[cls];
+        const std::size_t count = work.begin[cls + 1] - first;
+        if (!config_.moments || count == 0) return;
+        work.of_rung.resize(count);
+        for (std::size_t r = 0; r < rungs_; ++r) {
+            for (std::size_t k = 0; k < count; ++k)
+                work.of_rung[k] = work.weights[(first + k) * rungs_ + r];
+            feature.moments_of(cls, rungs_)[r].merge(
+                Moments::of(work.values.data() + first, work.of_rung.data(), count));
+        }
+    }
+};
+
+}  // namespace driftsieve

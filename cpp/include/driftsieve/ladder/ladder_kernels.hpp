@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace driftsieve {
+
+// The most half-lives that share one state.
+inline constexpr std::size_t kMostRungs = 16;
+
+// A mini-bin of a block: its weights, class after class, each at all half-lives. One that stands
+// for a cell hides all it holds, at each half-life; else it hides nothing.
+struct LadderItem {
+    double value;
+    const double* weights;
+    bool is_cell;
+};
+
+// The inner loops over numbers that stand side by side for `rungs` half-lives, 2 to kMostRungs; see
+// Kernels.
+struct LadderKernels {
+    // Columns side by side; the weights of row order[k] stand at weights + k * rungs.
+    static constexpr std::size_t kStrip = 16;
+    struct Rows {
+        const double* first_column;
+        std::ptrdiff_t stride;
+        const std::uint32_t* order;
+        const double* weights;
+        std::size_t n;
+    };
+    // Power sums of kStrip columns less shifts[j], at half-life r in sum[r * kStrip + j].
+    void (*power_sums)(std::size_t rungs, const Rows& rows, const double* shifts, double* sum,
+                       double* squares);
+
+    // Adds the weights of values to their cells, whose first numbers stand `width` apart. The cell
+    // of each value, which follows from its finest cell and the cuts (see Kernels), is kept in
+    // `index`.
+    struct Cuts {
+        const std::uint32_t* cut;
+        unsigned bits;
+    };
+    void (*weigh_cells)(std::size_t rungs, const std::uint32_t* finest, const double* weights,
+                        std::size_t n, const Cuts& cuts, std::uint16_t* index, double* cells,
+                        std::size_t width);
+
+    // Of n cells, classes side by side: the numbers of those that are not empty, and whether they
+    // hold more than `most` at any half-life. There is room for all.
+    std::size_t (*census)(std::size_t rungs, const double* cells, std::size_t n,
+                          std::size_t n_classes, const double* most, std::uint16_t* used,
+                          std::uint8_t* too_full);
+
+    // MERGE and PRUNE (see summary.hpp) of a list and the mini-bins of a block, at all half-lives
+    // at once: mini-bins are joined where what is hidden stays within the budget at each of them.
+    // The result is written from the end of the room for n + n_items on downwards, and where it
+    // begins is returned.
+    struct Merge {
+        std::size_t n_classes;
+        const double* values;
+        const double* hidden;   // at each half-life
+        const double* weights;  // class after class, at each half-life
+        std::size_t n;
+        const LadderItem* items;
+        std::size_t n_items;
+        const double* budget;
+        double* out_values;
+        double* out_hidden;
+        double* out_weights;
+    };
+    std::size_t (*merge)(std::size_t rungs, const Merge& lists);
+
+    // n lines of one number for each half-life: as floats in units of their own, rounded up, and
+    // back; and the largest of each half-life, or 0.
+    void (*unpack)(std::size_t rungs, const float* packed, std::size_t n, const double* unit,
+                   double* out);
+    void (*largest)(std::size_t rungs, const double* lines, std::size_t n, double* out);
+    void (*pack)(std::size_t rungs, const double* lines, std::size_t n, const double* per_unit,
+                 float* out);
+};
+
+}  // namespace driftsieve

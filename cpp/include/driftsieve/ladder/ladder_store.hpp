@@ -1,0 +1,470 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "driftsieve/dense/dense_store.hpp"
+#include "driftsieve/feature/column.hpp"
+#include "driftsieve/ladder/ladder_intake.hpp"
+
+namespace driftsieve {
+
+// Dense rows of up to kFewClasses classes, seen at 2 to kMostRungs half-lives: what DenseStore is
+// at one. Rows are kept, read and placed into cells once for all half-lives; only their weights
+// differ. It has the methods of DenseStore, but fadings of its own.
+class LadderStore {
+  public:
+    LadderStore() = default;
+    LadderStore(const Config& config, std::span<const double> half_lives, std::size_t n_features)
+        : config_(config), ledgers_(half_lives.size()), features_(n_features) {
+        for (const double half_life : half_lives) fadings_.emplace_back(half_life);
+    }
+    static bool serves(std::size_t rungs, std::size_t n_classes) {
+        return rungs >= 2 && rungs <= kMostRungs && n_classes <= kFewClasses;
+    }
+
+    std::size_t rungs() const { return fadings_.size(); }
+    std::vector<double> half_lives() const {
+        std::vector<double> all;
+        for (const Fading& fading : fadings_) all.push_back(fading.half_life());
+        return all;
+    }
+    std::size_t n_features() const { return features_.size(); }
+    std::size_t open_rows() const { return open_.size(); }
+    // More than at one half-life: the state is larger, and is touched once a block.
+    std::size_t rows_per_block() const { return rows_per_block(config_); }
+    static std::size_t rows_per_block(const Config& config) {
+        return std::min<std::size_t>(4 * DenseStore::rows_per_block(config, 0), 64000);
+    }
+
+    template <class T>
+    void update(const MatrixView<T>& matrix, const RowInfo& info, const Fading&,
+                unsigned n_threads) {
+        const std::size_t block_rows = rows_per_block();
+        const std::size_t most_rows = std::max(block_rows, kRowsAtOnce / block_rows * block_rows);
+        for (std::size_t i = 0, count; i < matrix.n_rows; i += count) {
+            const std::size_t left = matrix.n_rows - i;
+            const bool whole = open_rows() == 0 && left >= block_rows;
+            count = whole ? std::min(left / block_rows * block_rows, most_rows)
+                          : std::min(left, block_rows - open_rows());
+            const MatrixView<T> part = matrix.rows(i, count);
+            if (whole) {
+                consume(part, info.part(i, count), n_threads);
+                continue;
+            }
+            if (!open_.append(part, info.part(i, count), block_rows, !config_.ignore_missing,
+                              n_threads))
+                throw NotFinite();
+            if (open_rows() < block_rows) continue;
+            consume(open_.values(n_features()), open_.info(), n_threads);
+            open_.clear();
+        }
+    }
+
+    void merge(const LadderStore& other, std::span<const std::uint32_t> class_map,
+               std::size_t n_classes, const Fading& shortest, unsigned n_threads) {
+        if (!other.ledgers_[0].empty()) join(other, class_map, n_classes, n_threads);
+        RowInfo info = other.open_.info();
+        std::vector<std::uint32_t> classes;
+        for (const std::uint32_t cls : info.classes) classes.push_back(class_map[cls]);
+        info.classes = classes;
+        update(other.open_.values(n_features()), info, shortest, n_threads);
+    }
+
+    LadderStore widened(std::span<const std::size_t> target, std::size_t n_features) const {
+        LadderStore wide = empty_like(n_features);
+        wide.open_ = open_.widened(target, n_features);
+        std::vector<bool> taken(n_features, false);
+        for (std::size_t j = 0; j < target.size(); ++j) {
+            taken[target[j]] = true;
+            wide.features_[target[j]] = features_[j];
+        }
+        for (std::size_t j = 0; j < n_features; ++j)
+            for (std::size_t c = 0; !taken[j] && c < ledgers_[0].totals.size(); ++c)
+                for (std::size_t r = 0; r < rungs(); ++r)
+                    wide.features_[j].missing_of(c, rungs())[r] = {
+                        ledgers_[r].totals[c].weight, ledgers_[r].totals[c].weight_squared};
+        return wide;
+    }
+
+    LadderStore cut(std::size_t begin, std::size_t count) const {
+        LadderStore part = empty_like(0);
+        const auto first = features_.begin() + static_cast<std::ptrdiff_t>(begin);
+        part.features_.assign(first, first + static_cast<std::ptrdiff_t>(count));
+        part.open_ = open_.cut(begin, count, n_features());
+        return part;
+    }
+
+    void shift_clock(double ticks, double latest, const Fading&) {
+        open_.shift_clock(ticks);
+        if (ledgers_[0].empty()) return;
+        std::vector<double> factors;
+        for (std::size_t r = 0; r < rungs(); ++r)
+            factors.push_back(ledgers_[r].shift(ticks, latest, fadings_[r]));
+        for (LadderFeature& feature : features_) feature.scale(factors);
+    }
+
+    // At one half-life, open rows included.
+    Ledger ledger(std::size_t rung, std::size_t n_classes) const {
+        Ledger result = ledgers_[rung];
+        result.totals.resize(n_classes);
+        if (open_rows() == 0) return result;
+        result.advance(latest_epoch(open_.info(), fadings_[rung]));
+        open_block(rung, result).add_to(result);
+        return result;
+    }
+    RowBlock open_block(std::size_t rung, const Ledger& now) const {
+        RowInfo info = open_.info();
+        if (!fadings_[rung].fades()) info.times = {};
+        return RowBlock::of(info, now.totals.size(), fadings_[rung], now.epoch);
+    }
+
+    // What reads features at some half-lives, open rows included. They are taken in by a copy of
+    // some features at a time, once for all half-lives, as a block would be; but a stream that one
+    // half-life alone would not have taken in yet is read as it came.
+    class Reader {
+      public:
+        // `now`: see ledger(), for each of these half-lives.
+        Reader(const LadderStore& store, std::span<const std::size_t> rungs,
+               std::span<const Ledger> now)
+            : store_(store), rungs_(rungs), now_(now) {
+            if (store.open_rows() == 0) return;
+            if (store.ledgers_[0].empty() &&
+                store.open_rows() < DenseStore::rows_per_block(store.config_, 0)) {
+                for (std::size_t k = 0; k < rungs.size(); ++k)
+                    open_.push_back(store.open_block(rungs[k], now[k]));
+                return;
+            }
+            std::vector<Ledger> ledgers = store.ledgers_;
+            arrivals_.push_back(store.arrival(store.open_.info(), ledgers));
+        }
+
+        // visit(k, j, column) for features j in [lo, hi) at half-life rungs[k], a few at a time.
+        template <class Visit>
+        void read(std::size_t lo, std::size_t hi, const Visit& visit) const {
+            constexpr std::size_t kFeatures = 64;
+            for (std::size_t j = lo; j < hi; j += kFeatures) {
+                const std::size_t n = std::min(hi - j, kFeatures);
+                read_some({store_.features_.data() + j, n}, open_values().columns(j, n), j, visit);
+            }
+        }
+
+        // visit(k, i, column) for features[i].
+        template <class Visit>
+        void read_chosen(std::span<const std::size_t> features, const Visit& visit) const {
+            constexpr std::size_t kFeatures = Strip::kWidth;
+            const MatrixView<double> open = open_values();
+            std::vector<LadderFeature> some;
+            std::vector<double> values;
+            for (std::size_t i = 0; i < features.size(); i += kFeatures) {
+                const std::size_t n = std::min(features.size() - i, kFeatures);
+                some.clear();
+                for (std::size_t k = 0; k < n; ++k)
+                    some.push_back(store_.features_[features[i + k]]);
+                values.resize(open.n_rows * n);
+                for (std::size_t row = 0; row < open.n_rows; ++row)
+                    for (std::size_t k = 0; k < n; ++k)
+                        values[row * n + k] = open.at(row, features[i + k]);
+                read_some(some, {values.data(), static_cast<std::ptrdiff_t>(n), 1, open.n_rows, n},
+                          i, visit);
+            }
+        }
+
+      private:
+        const LadderStore& store_;
+        std::span<const std::size_t> rungs_;
+        std::span<const Ledger> now_;
+        std::vector<RowBlock> open_;           // of each half-life, where they are read as they are
+        std::vector<LadderArrival> arrivals_;  // one, where they are taken in
+
+        MatrixView<double> open_values() const { return store_.open_.values(store_.n_features()); }
+
+        // Features with their open rows; the first is number `lo` to the visitor.
+        template <class Visit>
+        void read_some(std::span<const LadderFeature> features, const MatrixView<double>& rows,
+                       std::size_t lo, const Visit& visit) const {
+            std::vector<LadderFeature> copies;
+            if (!arrivals_.empty()) {
+                copies.assign(features.begin(), features.end());
+                LadderIntake(store_.config_, store_.rungs(), copies).take(rows, arrivals_, 1);
+                features = copies;
+            }
+            Column column;
+            Room<double> values;
+            std::vector<std::uint32_t> sorted;
+            for (std::size_t j = 0; j < features.size(); ++j) {
+                if (!open_.empty()) sort(rows.columns(j, 1), sorted);
+                for (std::size_t k = 0; k < rungs_.size(); ++k) {
+                    column.reset(now_[k].totals.size());
+                    load(features[j], k, column);
+                    if (!open_.empty()) add_open(rows.columns(j, 1), sorted, k, values, column);
+                    visit(k, lo + j, column);
+                }
+            }
+        }
+
+        // Places of the open rows by their value, without those that are missing.
+        void sort(const MatrixView<double>& rows, std::vector<std::uint32_t>& sorted) const {
+            const std::vector<std::uint32_t>& order = open_[0].order;
+            sorted.clear();
+            for (std::uint32_t i = 0; i < order.size(); ++i)
+                if (!std::isnan(rows.at(order[i], 0))) sorted.push_back(i);
+            std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) {
+                const double x = rows.at(order[a], 0);
+                const double y = rows.at(order[b], 0);
+                return x < y || (x == y && a < b);
+            });
+        }
+
+        // The open rows at one half-life, to a column that has no others.
+        void add_open(const MatrixView<double>& rows, std::span<const std::uint32_t> sorted,
+                      std::size_t k, Room<double>& values, Column& column) const {
+            const RowBlock& open = open_[k];
+            values.resize(open.order.size());
+            for (std::size_t i = 0; i < values.size(); ++i) values[i] = rows.at(open.order[i], 0);
+            if (store_.config_.quantiles) add_values(values, open, sorted, column.summary);
+            const PresentValues present(values.data(), open, store_.config_.ignore_missing);
+            for (std::size_t c = 0; c + 1 < open.begin.size(); ++c) {
+                column.missing[c] = present.missing(c);
+                column.missing_squared[c] = present.missing_squared(c);
+                if (store_.config_.moments) column.moments[c] = present.moments(c);
+            }
+        }
+        static void add_values(std::span<const double> values, const RowBlock& open,
+                               std::span<const std::uint32_t> sorted, Summary& summary) {
+            summary.reset(sorted.size(), summary.n_classes);
+            std::fill(summary.weights.begin(), summary.weights.end(), 0.0);
+            std::size_t size = 0;
+            for (const std::uint32_t place : sorted) {
+                if (open.weight(place) == 0.0) continue;
+                if (size == 0 || summary.values[size - 1] != values[place]) {
+                    summary.values[size] = values[place] + 0.0;  // there is one zero, not two
+                    summary.hidden[size++] = 0.0;
+                }
+                const auto cls = static_cast<std::size_t>(
+                    std::upper_bound(open.begin.begin(), open.begin.end(), place) -
+                    open.begin.begin() - 1);
+                summary.of(size - 1)[cls] += open.weight(place);
+            }
+            summary.resize(size);
+        }
+
+        void load(const LadderFeature& feature, std::size_t k, Column& column) const {
+            const std::size_t rungs = store_.rungs();
+            const std::size_t rung = rungs_[k];
+            for (std::size_t c = 0; c * rungs < feature.moments.size(); ++c)
+                column.moments[c] = feature.moments[c * rungs + rung];
+            for (std::size_t c = 0; c * rungs < feature.missing.size(); ++c) {
+                column.missing[c] = feature.missing[c * rungs + rung].weight;
+                column.missing_squared[c] = feature.missing[c * rungs + rung].squared;
+            }
+            feature.list.load(rung, rungs, column.n_classes(), column.summary);
+        }
+    };
+
+    // The same rows at one half-life, as a store of its own.
+    DenseStore alone(std::size_t rung) const {
+        DenseStore::Features features(n_features());
+        Column column;
+        for (std::size_t j = 0; j < n_features(); ++j) {
+            const LadderFeature& from = features_[j];
+            for (std::uint32_t c = 0;
+                 c * rungs() < std::max(from.moments.size(), from.missing.size()); ++c) {
+                ClassState& state = features[j].of(c);
+                const std::size_t at = c * rungs() + rung;
+                if (at < from.moments.size()) state.moments = from.moments[at];
+                if (at < from.missing.size()) {
+                    state.missing = from.missing[at].weight;
+                    state.missing_squared = from.missing[at].squared;
+                }
+            }
+            if (from.list.empty()) continue;
+            from.list.load(rung, rungs(), from.list.n_classes(), column.summary);
+            features[j].summary.store(column.summary);
+        }
+        DenseStore store(config_, 0);
+        store.adopt(std::move(features), ledgers_[rung]);
+        RowInfo info = open_.info();
+        if (!fadings_[rung].fades()) info.times = {};
+        store.update(open_.values(n_features()), info, fadings_[rung], 1);
+        return store;
+    }
+
+    std::size_t nbytes() const {
+        std::size_t bytes = features_.capacity() * sizeof(LadderFeature) + open_.nbytes() +
+                            ledgers_.capacity() * sizeof(Ledger);
+        for (const LadderFeature& feature : features_) bytes += feature.nbytes();
+        return bytes;
+    }
+
+    std::size_t feature_bytes() const { return nbytes() - open_.nbytes(); }
+    std::size_t open_bytes_with(std::size_t n_rows, std::size_t n_columns, std::size_t) const {
+        const std::size_t block_rows = rows_per_block();
+        const std::size_t kept =
+            open_rows() == 0 ? n_rows % block_rows : std::min(open_rows() + n_rows, block_rows);
+        return open_.most_bytes(kept, n_columns);
+    }
+
+    std::size_t most_bytes(const Coming& coming) const {
+        return coming.columns * (sizeof(LadderFeature) + most_bytes_of_feature(coming)) +
+               open_.most_bytes(rows_per_block(), coming.columns) +
+               ledgers_.size() * sizeof(Ledger);
+    }
+
+    // What nbytes(), at most `before`, may come to with these rows, without a look at them.
+    std::size_t most_bytes_with(const Coming& coming, std::size_t before) const {
+        const std::size_t rows = open_rows() + coming.rows;
+        const std::size_t bytes = before + sizeof(LadderFeature) * (coming.columns - n_features()) +
+                                  open_bytes_with(coming.rows, coming.columns, coming.classes) -
+                                  open_.nbytes();
+        if (rows < rows_per_block()) return bytes;
+        const std::size_t summed_up =
+            config_.quantiles ? LadderList::most_bytes(rows, coming.classes, rungs()) : 0;
+        const std::size_t of_feature = most_class_bytes(coming.classes) + summed_up;
+        // mini-bins that are there may come to hold more classes
+        return bytes + (coming.classes > ledgers_[0].totals.size() ? coming.classes * before : 0) +
+               coming.columns * std::min(of_feature, most_bytes_of_feature(coming));
+    }
+
+    template <class Archive>
+    void archive(Archive& ar) {
+        std::vector<double> all = half_lives();
+        ar(all, ledgers_, features_, open_);
+        if constexpr (requires { ar.expect_end(); }) {
+            fadings_.clear();
+            for (const double half_life : all) fadings_.emplace_back(half_life);
+        }
+    }
+
+    // Validates a deserialized state.
+    void check(std::size_t n_features, std::size_t n_classes, double now) const {
+        require(serves(rungs(), n_classes) && ledgers_.size() == rungs());
+        require(features_.size() == n_features);
+        for (std::size_t r = 0; r < rungs(); ++r) {
+            const double before = r == 0 ? 0.0 : fadings_[r - 1].half_life();
+            require(before < fadings_[r].half_life());
+            ledgers_[r].check(n_classes, fadings_[r]);
+            require(ledgers_[r].empty() == ledgers_[0].empty());
+            require(ledgers_[r].totals.size() == ledgers_[0].totals.size());
+            for (std::size_t c = 0; c < ledgers_[r].totals.size(); ++c)
+                require(ledgers_[r].totals[c].rows == ledgers_[0].totals[c].rows);
+            require(ledgers_[r].empty() || !fadings_[r].fades() ||
+                    ledgers_[r].epoch <= fadings_[r].epoch_of(now));
+        }
+        for (const LadderFeature& feature : features_) feature.check(n_classes, rungs());
+        require(open_rows() < rows_per_block());
+        open_.check(n_features, n_classes, now, fadings_[0],
+                    [&](double value) { config_.check_value(value); });
+    }
+
+  private:
+    static constexpr std::size_t kRowsAtOnce = 16384;  // in as many blocks as they make
+
+    Config config_;
+    std::vector<Fading> fadings_;
+    std::vector<Ledger> ledgers_;  // finished blocks only
+    KeptRoom<LadderFeature> features_;
+    OpenRows open_;
+
+    LadderStore empty_like(std::size_t n_features) const {
+        LadderStore store;
+        store.config_ = config_;
+        store.fadings_ = fadings_;
+        store.ledgers_ = ledgers_;
+        store.features_.resize(n_features);
+        return store;
+    }
+
+    std::size_t most_class_bytes(std::size_t n_classes) const {
+        return 2 * n_classes * rungs() * (sizeof(Moments) + sizeof(MissingWeight));
+    }
+    // Beside the LadderFeature itself. The worst order of rows known, at the half-life for which it
+    // is worst.
+    std::size_t most_bytes_of_feature(const Coming& coming) const {
+        const double mini_bins =
+            config_.quantiles ? (coming.may_shrink ? 70.0 : 40.0) / config_.epsilon + 4.0 : 0.0;
+        return most_class_bytes(coming.classes) +
+               LadderList::most_bytes(static_cast<std::size_t>(mini_bins), coming.classes, rungs());
+    }
+
+    static std::int64_t latest_epoch(const RowInfo& info, const Fading& fading) {
+        if (info.times.empty() || !fading.fades()) return 0;
+        return fading.epoch_of(*std::max_element(info.times.begin(), info.times.end()));
+    }
+
+    // Rows as they come to a store of these ledgers, which then have them.
+    LadderArrival arrival(const RowInfo& info, std::vector<Ledger>& ledgers) const {
+        LadderArrival arrival;
+        for (std::size_t r = 0; r < rungs(); ++r)
+            arrival.factors.push_back(ledgers[r].advance(latest_epoch(info, fadings_[r])));
+        const std::size_t last = *std::max_element(info.classes.begin(), info.classes.end());
+        const std::size_t n_classes = std::max(ledgers[0].totals.size(), last + 1);
+        arrival.block = LadderBlock::of(info, n_classes, fadings_, ledgers);
+        for (std::size_t r = 0; r < rungs(); ++r) {
+            arrival.block.add_to(ledgers[r], r);
+            double total = 0.0;
+            for (const ClassTotal& of_class : ledgers[r].totals) total += of_class.weight;
+            arrival.total.push_back(total);
+        }
+        return arrival;
+    }
+
+    // Whole blocks. A class counts from the block in which it is first seen, not from the batch.
+    template <class T>
+    void consume(const MatrixView<T>& matrix, const RowInfo& info, unsigned n_threads) {
+        const std::size_t block_rows = rows_per_block();
+        std::vector<LadderArrival> arrivals;
+        for (std::size_t i = 0; i < matrix.n_rows; i += block_rows)
+            arrivals.push_back(arrival(info.part(i, block_rows), ledgers_));
+        LadderIntake(config_, rungs(), features_).take(matrix, arrivals, n_threads);
+    }
+
+    // Finished blocks of another store.
+    void join(const LadderStore& other, std::span<const std::uint32_t> class_map,
+              std::size_t n_classes, unsigned n_threads) {
+        std::vector<double> ours;
+        std::vector<double> theirs;
+        for (std::size_t r = 0; r < rungs(); ++r) {
+            ours.push_back(ledgers_[r].advance(other.ledgers_[r].epoch));
+            theirs.push_back(Fading::rebase_factor(ledgers_[r].epoch - other.ledgers_[r].epoch));
+            ledgers_[r].add(other.ledgers_[r], class_map, n_classes, theirs[r]);
+        }
+        parallel_work(n_features(), Strip::kWidth, n_threads, [&] {
+            return [&, absorber = LadderAbsorber(config_, rungs())](std::size_t lo,
+                                                                    std::size_t hi) mutable {
+                for (std::size_t j = lo; j < hi; ++j) {
+                    features_[j].scale(ours);
+                    LadderFeature state = other.features_[j];
+                    state.scale(theirs);
+                    join(features_[j], std::move(state), class_map, n_classes, absorber);
+                }
+            };
+        });
+    }
+
+    void join(LadderFeature& feature, LadderFeature other, std::span<const std::uint32_t> class_map,
+              std::size_t n_classes, LadderAbsorber& absorber) const {
+        for (std::size_t i = 0; i < other.moments.size(); ++i)
+            feature.moments_of(class_map[i / rungs()], rungs())[i % rungs()].merge(
+                other.moments[i]);
+        for (std::size_t i = 0; i < other.missing.size(); ++i) {
+            MissingWeight& missing =
+                feature.missing_of(class_map[i / rungs()], rungs())[i % rungs()];
+            missing.weight += other.missing[i].weight;
+            missing.squared += other.missing[i].squared;
+        }
+        if (other.list.empty()) return;
+        other.list.map_classes(class_map, n_classes, rungs());
+        std::vector<double> weight(rungs(), 0.0);
+        feature.list.add_weights(weight);
+        other.list.add_weights(weight);
+        absorber.absorb(feature.list, other.list, weight, n_classes);
+    }
+};
+
+}  // namespace driftsieve

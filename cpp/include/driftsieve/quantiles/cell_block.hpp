@@ -1,0 +1,389 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "driftsieve/base/block_column.hpp"
+#include "driftsieve/kernels.hpp"
+#include "driftsieve/memory/coming.hpp"
+#include "driftsieve/quantiles/cell_walk.hpp"
+#include "driftsieve/quantiles/cells.hpp"
+#include "driftsieve/quantiles/summary.hpp"
+
+namespace driftsieve {
+
+// A column counted into cells, to be merged into a summary without having been sorted.
+//
+// A cell is a mini-bin at its upper end that may hide all it holds. What must be exact is taken out
+// of the cells and kept as mini-bins of its own: values outside the grid, and cells that hold more
+// than `most_per_cell`, be they one repeated value or a crowd.
+template <class Weight>
+class CellBlock {
+    static constexpr bool kUnit = std::is_integral_v<Weight>;
+
+  public:
+    using Cell = std::conditional_t<kUnit, std::uint16_t, double>;  // small, to stay in cache
+    static constexpr double kMostInCell = 65535;                    // what a cell can count
+
+    // Values and their cells. False where counting would not pay or must not be done: few values,
+    // or values many of which would have to be taken out again. Up to `few` distinct values stay
+    // exact.
+    bool fill(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
+              double most_per_cell, std::size_t few) {
+        if (column.size() <= few || static_cast<double>(column.size()) > kMostInCell) return false;
+        return fill_cells(column, map, finest, false, most_per_cell, few);
+    }
+
+    // On top of what earlier blocks have left in `counted`, which stays as it was if that is not to
+    // be done.
+    bool fill_up(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
+                 Room<Cell>& counted, double most_per_cell) {
+        earlier_cells_ = counted;
+        std::swap(class_cells_, counted);  // counted where they lie: there may be many
+        const bool filled = fill_cells(column, map, finest, true, most_per_cell, 0);
+        if (!filled) class_cells_ = earlier_cells_;
+        std::swap(class_cells_, counted);
+        return filled;
+    }
+
+    // The column after this one will be counted into `counted`, or if that is empty into new cells:
+    // memory is asked for them while this one is weighed.
+    void expect(std::span<const Cell> counted, const CellMap& map, std::size_t n_classes) {
+        expect_nothing();
+        next_ = counted;
+        if (counted.empty() && n_classes <= kCountedClasses) {
+            take_size(fresh_, n_classes * (map.size() + 2), kSpare);
+            next_ = fresh_;
+        }
+        // pages first, and all at once: to find out where one lies is what takes longest
+        constexpr std::size_t kPage = 4096 / sizeof(Cell);
+        for (std::size_t m = 0; m < next_.size(); m += kPage)
+            __builtin_prefetch(next_.data() + m, 1, 2);
+    }
+    void expect_nothing() {
+        std::swap(class_cells_, fresh_);  // what was expected last time
+        next_ = {};
+    }
+
+    // What earlier blocks have left.
+    void resume(const CellMap& map, const Cell* earlier, std::size_t n_classes) {
+        map_ = &map;
+        classes_apart_ = n_classes;
+        class_cells_.assign(earlier, earlier + n_classes * n_cells());
+    }
+
+    // What was taken out of the cells; whether there is anything else, and if so what.
+    const SummaryOf<Weight>& exact() const { return exact_; }
+    bool has_cells() const { return has_cells_; }
+    Room<Cell>& class_cells() { return class_cells_; }
+    double largest() const { return largest_; }
+
+    // Merges the cells into a summary: see CellWalk.
+    void merge(const SummaryOf<Weight>& summary, Weight budget, const BlockColumn& column,
+               SummaryOf<Weight>& out) {
+        walk_.merge({map_, all_classes(), class_cells_.data(), classes_apart_, index_.data()},
+                    summary, budget, column, out);
+    }
+
+  private:
+    static constexpr std::size_t kFewTaken = 16;
+    static constexpr std::size_t kSpare = 16;  // a feature may keep the cells: little too much
+
+    const CellMap* map_ = nullptr;
+    Room<std::uint16_t> index_;  // cell of each value
+    Room<Cell> cells_;
+    Room<Cell> class_cells_;  // class after class, where there are few
+    Room<Cell> earlier_cells_;
+    bool goes_on_ = false;        // whether earlier blocks have left those
+    Room<Cell> fresh_;            // for the column after this one, if it has none yet
+    std::span<const Cell> next_;  // what that will be counted into, or nothing
+    double largest_ = 0.0;
+    bool has_cells_ = false;
+    std::size_t classes_apart_ = 0;
+    Room<std::uint16_t> taken_cells_;
+    std::vector<std::uint16_t> taken_;  // by cell: number of what is taken out, from 1; else 0
+    Room<std::uint32_t> members_;
+    SummaryOf<Weight> firsts_;  // by number: the first value met and all that equal it
+    Room<Weighed> others_;
+    Room<Weighed> by_cell_;
+    Room<std::uint32_t> others_number_;  // of the cell of each
+    std::vector<std::uint32_t> begin_;
+    SummaryOf<Weight> other_;
+    SummaryOf<Weight> exact_;
+    CellWalk<Weight> walk_;
+
+    std::size_t n_cells() const { return map_->size() + 2; }  // the outer two have their places
+    static Weight weight_of(const BlockColumn& column, std::size_t i) {
+        if constexpr (kUnit)
+            return 1;
+        else
+            return column.weights[i];
+    }
+
+    bool fill_cells(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
+                    bool goes_on, double most_per_cell, std::size_t few) {
+        if (map.size() == 0) return false;
+        map_ = &map;
+        goes_on_ = goes_on;
+        count(column, finest);
+        has_cells_ = !find_taken(
+            static_cast<Cell>(kUnit ? std::min(most_per_cell, kMostInCell) : most_per_cell), few);
+        return take_out(column);
+    }
+
+    void count(const BlockColumn& column, const std::uint32_t* finest) {
+        const std::size_t n_classes = column.n_classes();
+        classes_apart_ = n_classes <= kCountedClasses ? n_classes : 0;
+        if (!goes_on_) {
+            take_size(class_cells_, n_apart() * n_cells(), kSpare);
+            std::fill(class_cells_.begin(), class_cells_.end(), Cell{0});
+        }
+        index_.resize(column.size());
+        kernels().find_cells(finest, column.size(), map_->cuts(), index_.data());
+        if (classes_apart_ == 0) {
+            count_part(column, 0, column.size(), cells_of(0));
+            return;
+        }
+        for (std::size_t c = 0; c < n_classes; ++c)
+            if (column.begin[c] != column.begin[c + 1])
+                count_part(column, column.begin[c], column.begin[c + 1], cells_of(c));
+    }
+
+    // Values [begin, end).
+    void count_part(const BlockColumn& column, std::size_t begin, std::size_t end, Cell* cells) {
+        const std::uint16_t* index = index_.data() + begin;
+        if constexpr (kUnit)
+            kernels().count_cells(index, end - begin, cells);
+        else
+            kernels().weigh_cells(index, column.weights + begin, end - begin,
+                                  ahead(begin, end - begin, column.size()), cells);
+    }
+
+    // The share in next_ of `count` values of a column, from `first` on.
+    Kernels::Ahead ahead(std::size_t first, std::size_t count, std::size_t n) const {
+        const std::size_t begin = first * next_.size() / n;
+        return {next_.data() + begin, (first + count) * next_.size() / n - begin};
+    }
+
+    std::size_t n_apart() const { return std::max<std::size_t>(1, classes_apart_); }
+    Cell* cells_of(std::size_t cls) {
+        return class_cells_.data() + (classes_apart_ > 0 ? cls * n_cells() : 0);
+    }
+
+    // What all classes have in the cells.
+    const Cell* all_classes() {
+        if (n_apart() == 1) return class_cells_.data();
+        cells_.assign(class_cells_.begin(),
+                      class_cells_.begin() + static_cast<std::ptrdiff_t>(n_cells()));
+        for (std::size_t c = 1; c < n_apart(); ++c)
+            for (std::size_t m = 0; m < n_cells(); ++m)
+                cells_[m] = static_cast<Cell>(cells_[m] + cells_of(c)[m]);
+        return cells_.data();
+    }
+    Cell total(std::size_t m) {
+        Cell sum{0};
+        for (std::size_t c = 0; c < n_apart(); ++c) sum = static_cast<Cell>(sum + cells_of(c)[m]);
+        return sum;
+    }
+
+    // Numbers the cells to be taken out, in their order: those of more than `most`, and what lies
+    // outside. If no more than `few` are not empty, that is all of them, and true is returned:
+    // there may be few distinct values, which must stay exact.
+    bool find_taken(Cell most, std::size_t few) {
+        taken_cells_.resize(n_cells());
+        const std::size_t last = n_cells() - 1;
+        const bool below = total(0) > Cell{0};
+        const bool above = total(last) > Cell{0};
+        std::uint16_t* out = taken_cells_.data();
+        if (below) *out++ = 0;
+        Kernels::Census census = look_over(most, out);
+        const bool all = !goes_on_ && census.used + below + above <= few;
+        if (all) census = look_over(Cell{0}, out);
+        for (std::size_t k = 0; k < census.found; ++k) ++out[k];
+        out += census.found;
+        if (above) *out++ = static_cast<std::uint16_t>(last);
+        taken_cells_.resize(static_cast<std::size_t>(out - taken_cells_.data()));
+        largest_ = census.rest;
+        return all;
+    }
+
+    // Of the cells within the grid, those of more than `most`; they are numbered from 0.
+    Kernels::Census look_over(Cell most, std::uint16_t* out) const {
+        const Cell* inner = class_cells_.data() + 1;
+        if constexpr (kUnit)
+            return kernels().census(inner, n_apart(), n_cells(), map_->size(), most, out);
+        else
+            return kernels().census_weights(inner, n_apart(), n_cells(), map_->size(), most, out);
+    }
+
+    // Takes the values of the cells that were found out of them and into exact_.
+    bool take_out(const BlockColumn& column) {
+        const std::size_t n_classes = column.n_classes();
+        exact_.reset(0, n_classes);
+        if (taken_cells_.empty()) return true;
+        if (taken_.size() < n_cells()) taken_.resize(n_cells());
+        for (std::size_t k = 0; k < taken_cells_.size(); ++k)
+            taken_[taken_cells_[k]] = static_cast<std::uint16_t>(k + 1);
+        // in the order of the cells, and so of their values
+        firsts_.reset(taken_cells_.size(), n_classes);
+        std::fill(firsts_.hidden.begin(), firsts_.hidden.end(), Weight{0});
+        std::fill(firsts_.weights.begin(), firsts_.weights.end(), Weight{0});
+        if (!take_multiples(column)) part_members(column);
+        for (const std::uint16_t m : taken_cells_) taken_[m] = 0;
+        // cells that were made for other rows are given up sooner
+        if (others_.size() > column.size() / (goes_on_ ? 4 : 2)) return false;
+        drop_weightless();
+        if (others_.empty()) {
+            std::swap(exact_, firsts_);
+        } else {
+            sort_others();
+            exact_summary_of_sorted<Weight>(others_, n_classes, other_);
+            merge_summaries(firsts_, other_, exact_);
+        }
+        for (const std::uint16_t m : taken_cells_) {
+            for (std::size_t c = 0; c < n_apart(); ++c) cells_of(c)[m] = earlier(c, m);
+            largest_ = std::max(largest_, static_cast<double>(total(m)));
+        }
+        return true;
+    }
+
+    // What earlier blocks have left in cell m.
+    Cell earlier(std::size_t cls, std::size_t m) const {
+        return goes_on_ ? earlier_cells_[cls * n_cells() + m] : Cell{0};
+    }
+
+    // Places of the values in the cells to be taken out.
+    std::span<const std::uint32_t> find_members(std::size_t n) {
+        members_.resize(n + 1);
+        std::size_t found = 0;
+        if (taken_cells_.size() <= kFewTaken) {
+            found = kernels().find_any(index_.data(), n, taken_cells_.data(), taken_cells_.size(),
+                                       members_.data());
+        } else {
+            for (std::size_t i = 0; i < n; ++i) {
+                members_[found] = static_cast<std::uint32_t>(i);
+                found += taken_[index_[i]] != 0;
+            }
+        }
+        return {members_.data(), found};
+    }
+
+    // Whether the cells tell what each class has in them; else that is added up.
+    bool tells() const { return kUnit && classes_apart_ > 0; }
+
+    // Cells that are so narrow that each has one value only are taken out without a look at what
+    // lies in which; false if they are not.
+    bool take_multiples(const BlockColumn& column) {
+        if (!tells() || column.order != nullptr || taken_[0] != 0 || taken_[n_cells() - 1] != 0)
+            return false;
+        std::size_t coarse = 0;
+        for (std::size_t k = 0; k < taken_cells_.size(); ++k) {
+            firsts_.values[k] = map_->only_multiple(taken_cells_[k], coarse);
+            if (std::isnan(firsts_.values[k])) return false;
+        }
+        if (!kernels().are_multiples(column.data, column.size(), map_->width())) return false;
+        others_.clear();
+        weigh_firsts();
+        return true;
+    }
+
+    // Into those that equal the first of their cell, and others.
+    void part_members(const BlockColumn& column) {
+        std::span<const std::uint32_t> members;
+        if (tells() && column.order == nullptr && taken_cells_.size() <= kFewTaken) {
+            members = find_others(column);
+        } else {
+            members = find_members(column.size());
+            std::fill(firsts_.values.begin(), firsts_.values.end(),
+                      std::numeric_limits<double>::quiet_NaN());
+        }
+        others_.resize(members.size() + 1);
+        others_number_.resize(members.size() + 1);
+        std::size_t n_others = 0;
+        double* firsts = firsts_.values.data();
+        Weighed* others = others_.data();
+        std::size_t k = 0;
+        for (std::uint32_t cls = 0; cls < column.n_classes(); ++cls) {
+            for (; k < members.size() && members[k] < column.begin[cls + 1]; ++k) {
+                const std::uint32_t i = members[k];
+                const std::size_t number = taken_[index_[i]] - 1u;
+                const double value = column.value(i);
+                if (std::isnan(firsts[number])) firsts[number] = value + 0.0;  // one zero, not two
+                const bool other = value != firsts[number];
+                const Weight weight = weight_of(column, i);
+                others[n_others] = {value, static_cast<double>(weight), cls};
+                others_number_[n_others] = static_cast<std::uint32_t>(number);
+                n_others += other;
+                if (!tells()) firsts_.of(number)[cls] += other ? Weight{0} : weight;
+            }
+        }
+        others_.resize(n_others);
+        if (!tells()) return;
+        weigh_firsts();
+        for (std::size_t i = 0; i < n_others; ++i)
+            firsts_.of(others_number_[i])[others_[i].cls] -= Weight{1};
+    }
+
+    // By value: by cell first, of which each has a few. The sort is stable, as sort_by_value() is.
+    void sort_others() {
+        begin_.assign(taken_cells_.size() + 1, 0);
+        for (std::size_t k = 0; k < others_.size(); ++k) ++begin_[others_number_[k] + 1];
+        for (std::size_t k = 1; k < begin_.size(); ++k) begin_[k] += begin_[k - 1];
+        by_cell_.resize(others_.size());
+        for (std::size_t k = 0; k < others_.size(); ++k)
+            by_cell_[begin_[others_number_[k]]++] = others_[k];
+        std::swap(others_, by_cell_);
+        // begin_[k] is the end of cell k by now
+        for (std::size_t k = 0, begin = 0; k < taken_cells_.size(); begin = begin_[k++])
+            sort_by_value(std::span(others_).subspan(begin, begin_[k] - begin));
+    }
+
+    // The others alone, of values that lie side by side: most equal the first of their cell, and
+    // are passed over many at a time. What lies outside the grid is all others.
+    std::span<const std::uint32_t> find_others(const BlockColumn& column) {
+        for (std::size_t k = 0; k < taken_cells_.size(); ++k) {
+            const std::uint16_t m = taken_cells_[k];
+            const auto first = m == 0 || m == n_cells() - 1
+                                   ? index_.end()
+                                   : std::find(index_.begin(), index_.end(), m);
+            firsts_.values[k] = first == index_.end() ? std::numeric_limits<double>::quiet_NaN()
+                                                      : column.data[first - index_.begin()] +
+                                                            0.0;  // one zero, not two
+        }
+        members_.resize(column.size() + 1);
+        return {members_.data(), kernels().find_others(column.data, index_.data(), column.size(),
+                                                       taken_cells_.data(), firsts_.values.data(),
+                                                       taken_cells_.size(), members_.data())};
+    }
+
+    // All that the block has in the cells to be taken out.
+    void weigh_firsts() {
+        for (std::size_t c = 0; c < classes_apart_; ++c)
+            for (std::size_t k = 0; k < taken_cells_.size(); ++k) {
+                const std::uint16_t m = taken_cells_[k];
+                firsts_.of(k)[c] = static_cast<Weight>(cells_of(c)[m] - earlier(c, m));
+            }
+    }
+
+    // Rows that weigh nothing leave no mini-bin.
+    void drop_weightless() {
+        std::size_t size = 0;
+        for (std::size_t i = 0; i < firsts_.size(); ++i) {
+            if (firsts_.total(i) == Weight{0}) continue;
+            firsts_.values[size] = firsts_.values[i];
+            std::copy_n(firsts_.of(i), firsts_.n_classes, firsts_.of(size));
+            ++size;
+        }
+        firsts_.resize(size);
+    }
+};
+
+}  // namespace driftsieve

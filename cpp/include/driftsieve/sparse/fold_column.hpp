@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "driftsieve/base/block_column.hpp"
+#include "driftsieve/feature/feature_state.hpp"
+
+namespace driftsieve {
+
+// The last values of a run: those whose rows were added to the totals after the feature was last
+// pruned. Cells hide a share of what their rows add to the weight, which must not have been spent
+// before.
+struct NewValues {
+    std::size_t count = 0;
+    double weight = 0.0;
+};
+
+inline double weight_of(const BlockColumn& column) {
+    return column.weights == nullptr
+               ? static_cast<double>(column.size())
+               : std::accumulate(column.weights, column.weights + column.size(), 0.0);
+}
+
+// Moments of a class of a run of values.
+inline Moments moments_of(const BlockColumn& run, std::size_t cls) {
+    const std::size_t begin = run.begin[cls];
+    return Moments::of(run.data + begin, run.weights == nullptr ? nullptr : run.weights + begin,
+                       run.begin[cls + 1] - begin);
+}
+
+// Cells that fit a run, and where its values lie in them.
+inline void fit_cells(const BlockColumn& run, const Config& config, Scratch& scratch) {
+    scratch.values.resize(CellMap::sample_size(run.size()));
+    for (std::size_t i = 0; i < scratch.values.size(); ++i)
+        scratch.values[i] = run.data[i * CellMap::sample_step(run.size())];
+    scratch.map.fit(scratch.values, config.cells());
+    scratch.finest.resize(run.size());
+    kernels().finest_cells(run.data, run.size(), scratch.map.rule(), scratch.finest.data());
+}
+
+// Adds a run of values of a sparse feature to its moments and its summary. Long runs are counted
+// into cells, others are sorted.
+inline void fold_column(FeatureState& state, const BlockColumn& run, const NewValues& added,
+                        std::span<const ClassTotal> totals, const Config& config,
+                        Scratch& scratch) {
+    if (config.moments)
+        for (std::uint32_t c = 0; c < run.n_classes(); ++c)
+            if (run.begin[c + 1] != run.begin[c]) state.of(c).moments.merge(moments_of(run, c));
+    if (added.count >= config.long_run())
+        fit_cells(run, config, scratch);
+    else
+        scratch.map = CellMap();  // no cells: the values are sorted
+    const double weight = state.weight(totals, weight_of(run), config);
+    state.absorb({run, scratch.map, scratch.finest.data(), added.weight, weight}, config, scratch,
+                 Counting::ends);
+}
+
+}  // namespace driftsieve

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "driftsieve/base/validate.hpp"
+#include "driftsieve/base/views.hpp"
+#include "driftsieve/kernels.hpp"
+
+namespace driftsieve {
+
+// Dense rows for a sparse store, one after the other, without their zeros, or where these count as
+// values without their missing ones: use(i, row).
+template <class T, class Use>
+void for_each_sparse_row(const MatrixView<T>& matrix, bool zeros_count, const Use& use) {
+    std::vector<double> values(matrix.n_cols);
+    std::vector<std::int64_t> columns(matrix.n_cols);
+    for (std::size_t i = 0; i < matrix.n_rows; ++i) {
+        std::size_t count = 0;
+        for (std::size_t j = 0; j < matrix.n_cols; ++j) {
+            values[count] = static_cast<double>(matrix.at(i, j));
+            columns[count] = static_cast<std::int64_t>(j);
+            count += zeros_count ? !std::isnan(values[count]) : values[count] != 0.0;
+        }
+        use(i, SparseRow<double, std::int64_t>{values.data(), columns.data(), count, 0});
+    }
+}
+
+// Sparse rows as they lie in memory. Throws NotCanonical where a row is not within what is stored
+// and the rows have not been validated.
+template <class T, class Index, class Use>
+void for_each_sparse_row(const CsrView<T, Index>& matrix, bool /*zeros_count*/, const Use& use) {
+    const auto end = matrix.is_canonical ? static_cast<std::size_t>(matrix.indptr[matrix.n_rows])
+                                         : matrix.n_stored;
+    for (std::size_t i = 0; i < matrix.n_rows; ++i) {
+        const auto first = static_cast<std::size_t>(matrix.indptr[i]);
+        const auto last = static_cast<std::size_t>(matrix.indptr[i + 1]);
+        if (!matrix.is_canonical && (first > last || last > end || (i == 0 && first != 0)))
+            throw NotCanonical();
+        use(i, SparseRow<T, Index>{matrix.data + first, matrix.indices + first, last - first,
+                                   end - last, matrix.is_canonical});
+    }
+}
+
+// Sparse rows for a dense store of `width` features, written out a few at a time, with `absent`
+// where they have nothing: use(i, matrix) for those from row i on.
+template <class T, class Index, class Use>
+void for_each_dense_part(const CsrView<T, Index>& matrix, std::size_t width, double absent,
+                         const Use& use) {
+    constexpr std::size_t kRows = 256;
+    std::vector<double> rows;
+    for (std::size_t i = 0; i < matrix.n_rows; i += kRows) {
+        const std::size_t count = std::min(kRows, matrix.n_rows - i);
+        rows.assign(count * width, absent);
+        for (std::size_t r = 0; r < count; ++r)
+            for (Index k = matrix.indptr[i + r]; k < matrix.indptr[i + r + 1]; ++k)
+                rows[r * width + static_cast<std::size_t>(matrix.indices[k])] =
+                    static_cast<double>(matrix.data[k]);
+        use(i,
+            MatrixView<double>{rows.data(), static_cast<std::ptrdiff_t>(width), 1, count, width});
+    }
+}
+
+}  // namespace driftsieve

@@ -1,0 +1,153 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "driftsieve/memory/coming.hpp"
+#include "driftsieve/sparse/row_shapes.hpp"
+#include "driftsieve/sparse/sparse_page.hpp"
+
+namespace driftsieve {
+
+// How many bytes a sparse store may come to take. Lists of a page have room for a power of 2, less
+// than twice what is in them; for records see SparsePage.
+class SparseBounds {
+  public:
+    SparseBounds(const Config& config, const RecordLayout& layout,
+                 std::span<const SparsePage> pages, std::size_t n_columns, std::size_t n_slots)
+        : config_(config),
+          layout_(layout),
+          pages_(pages),
+          n_columns_(n_columns),
+          n_slots_(n_slots) {}
+
+    // What nbytes() may come to without any new row, all lists as long as their room allows and all
+    // logged values summed up, as numbers of that width and with that many classes.
+    std::size_t settled_bytes(std::size_t n_classes, bool is_wide) const {
+        const std::size_t record = layout_with(n_classes, is_wide).bytes();
+        std::size_t bytes = pages_.size() * sizeof(SparsePage);
+        for (const SparsePage& page : pages_)
+            bytes += kMostRoom * page.n_slots(layout_) * record + 2 * page.log.size() * kLogged +
+                     kWaiting + page.log.size() * bytes_of_sum(n_classes, is_wide) +
+                     state_bytes(page, n_classes, is_wide);
+        return bytes;
+    }
+
+    // What settled_bytes(), at most `before`, may come to with these rows, which are not read.
+    std::size_t most_bytes_with(const Coming& coming, std::size_t before) const {
+        const std::size_t record = layout_with(coming.classes, coming.is_wide).bytes();
+        const std::size_t n_new = std::min(coming.values, coming.columns - n_slots_);
+        return before +
+               (n_pages(coming.columns) - pages_.size()) * (sizeof(SparsePage) + kWaiting) +
+               kMostRoom * n_new * record +
+               coming.values * (2 * kLogged + bytes_of_sum(coming.classes, coming.is_wide));
+    }
+
+    // What nbytes() may come to with these rows: values are counted, as if no summary would ever be
+    // pruned.
+    template <class Rows>
+    std::size_t bytes_with(const Rows& rows, const Coming& coming) const {
+        struct Growth {
+            std::size_t n_new = 0;
+            std::size_t n_others = 0;
+        };
+        std::vector<Growth> growth(n_pages(coming.columns));
+        for_each_new_value(rows, [&](std::size_t column, bool is_first) {
+            ++(is_first ? growth[column / kColumns].n_new : growth[column / kColumns].n_others);
+        });
+        const RecordLayout layout = layout_with(coming.classes, coming.is_wide);
+        const SparsePage none;
+        std::size_t bytes = growth.size() * sizeof(SparsePage);
+        for (std::size_t p = 0; p < growth.size(); ++p) {
+            const SparsePage& page = p < pages_.size() ? pages_[p] : none;
+            const std::size_t n_slots = page.n_slots(layout_) + growth[p].n_new;
+            const std::size_t logged = page.log.size() + growth[p].n_others;
+            bytes += SparsePage::room_for_records(n_slots) * layout.bytes() +
+                     room(logged) *
+                         (coming.is_wide || !page.weights.empty() ? kLogged : sizeof(LoggedValue)) +
+                     state_bytes(page, coming.classes, coming.is_wide);
+            if (growth[p].n_others > 0 && page.waiting.empty()) bytes += kWaiting;
+            bytes += page.waiting.size() * sizeof(std::uint32_t);
+            if (logged >= config_.long_run())
+                bytes += logged * bytes_of_sum(coming.classes, coming.is_wide);
+        }
+        return bytes;
+    }
+
+  private:
+    static constexpr std::size_t kColumns = SparsePage::kColumns;
+    static constexpr std::size_t kLogged = sizeof(LoggedValue) + sizeof(double);  // and its weight
+    static constexpr std::size_t kWaiting = kColumns * sizeof(std::uint32_t);
+    static constexpr std::size_t kMostRoom = 4;  // records, for each that is there
+    static constexpr std::size_t kState = 2 * sizeof(SparsePage::Summed);
+
+    const Config& config_;
+    const RecordLayout& layout_;
+    std::span<const SparsePage> pages_;
+    std::size_t n_columns_;
+    std::size_t n_slots_;
+
+    static std::size_t room(std::size_t n) { return n == 0 ? 0 : std::bit_ceil(n); }
+    static std::size_t n_pages(std::size_t n_columns) {
+        return (n_columns + kColumns - 1) / kColumns;
+    }
+
+    RecordLayout layout_with(std::size_t n_classes, bool is_wide) const {
+        return RecordLayout(std::max(n_classes, layout_.room()),
+                            is_wide ? config_.squares() : layout_.squares());
+    }
+
+    // A value that is summed up; a state is made for many of them.
+    std::size_t bytes_of_sum(std::size_t n_classes, bool is_wide) const {
+        return PackedSummary::bytes_of_row(n_classes, is_wide) + 1 +
+               (kState + FeatureState::most_class_bytes(n_classes)) / config_.long_run();
+    }
+
+    // Of the states there are.
+    std::size_t state_bytes(const SparsePage& page, std::size_t n_classes, bool is_wide) const {
+        std::size_t bytes = page.summed.size() * kState;
+        for (const SparsePage::Summed& column : page.summed)
+            bytes += column.state.nbytes() + FeatureState::most_class_bytes(n_classes) +
+                     column.state.summary.most_growth(n_classes, is_wide);
+        return bytes;
+    }
+
+    // Values that make records or may be logged: use(column, whether it makes a record).
+    template <class Rows, class Use>
+    void for_each_new_value(const Rows& rows, const Use& use) const {
+        struct Unseen {
+            std::size_t column, order;
+            double value;
+        };
+        std::vector<Unseen> unseen;
+        const bool zeros_count = config_.absent_is_missing;
+        for_each_sparse_row(rows, zeros_count, [&](std::size_t, const auto& row) {
+            for (std::size_t k = 0; k < row.count; ++k) {
+                const double value = static_cast<double>(row.values[k]);
+                const auto column = static_cast<std::size_t>(row.columns[k]);
+                if (value == 0.0 && !zeros_count) continue;
+                const SparsePage* page = column < n_columns_ ? &pages_[column / kColumns] : nullptr;
+                const std::size_t place = column % kColumns;
+                if (page == nullptr || !page->seen(place))
+                    unseen.push_back({column, unseen.size(), value});
+                else if (value != layout_.value(page->record(place, layout_)))
+                    use(column, false);
+            }
+        });
+        std::sort(unseen.begin(), unseen.end(), [](const Unseen& a, const Unseen& b) {
+            return a.column != b.column ? a.column < b.column : a.order < b.order;
+        });
+        for (std::size_t i = 0; i < unseen.size();) {
+            const Unseen& first = unseen[i];
+            use(first.column, true);
+            for (; i < unseen.size() && unseen[i].column == first.column; ++i)
+                if (unseen[i].value != first.value) use(first.column, false);
+        }
+    }
+};
+
+}  // namespace driftsieve

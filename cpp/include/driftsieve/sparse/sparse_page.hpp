@@ -1,0 +1,262 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "driftsieve/base/fading.hpp"
+#include "driftsieve/base/require.hpp"
+#include "driftsieve/sparse/column_runs.hpp"
+#include "driftsieve/sparse/fold_column.hpp"
+#include "driftsieve/sparse/record_layout.hpp"
+
+namespace driftsieve {
+
+// Room to work in; each thread has its own.
+struct PageScratch {
+    Scratch feature;
+    ColumnRuns runs;
+    std::vector<std::uint32_t> lists;
+};
+
+// All that is known of kColumns sparse columns side by side. Pages do not know of each other, so
+// threads that work on different pages need not wait for each other.
+//
+// A column that was seen has a record (see RecordLayout). The first value that it showed is its
+// *atom*, and a row that repeats it costs one addition. Other values are appended to the log of the
+// page. Those of a column are summed up in blocks of a fixed number, whatever other columns do; a
+// block that is complete has a mark until the page has time for it.
+struct alignas(64) SparsePage {
+    static constexpr std::size_t kColumns = 64;
+
+    std::array<std::uint8_t, kColumns> slots{};                     // plus 1; 0: never seen
+    std::vector<RecordUnit> records;                                // by slot
+    std::int64_t epoch = std::numeric_limits<std::int64_t>::min();  // of all weights
+    std::vector<LoggedValue> log;
+    std::uint64_t spent = 0;             // values at the begin of the log that are not NewValues
+    std::vector<std::uint32_t> waiting;  // by place, values in the log; empty: none
+    std::vector<double> weights;         // of the log; empty: all 1
+    // A column that was summed up, or has missing values.
+    struct Summed {
+        std::uint64_t place;
+        FeatureState state;
+    };
+    std::vector<Summed> summed;
+
+    // A block of values that is complete, and what all rows weighed before its last one came.
+    struct Mark {
+        std::size_t place;
+        std::size_t n_classes;
+        double weight;
+    };
+
+    bool seen(std::size_t place) const { return slots[place] != 0; }
+    std::size_t n_slots(const RecordLayout& layout) const {
+        return records.size() / layout.units();
+    }
+    std::byte* record(std::size_t place, const RecordLayout& layout) {
+        return reinterpret_cast<std::byte*>(records.data()) + (slots[place] - 1u) * layout.bytes();
+    }
+    const std::byte* record(std::size_t place, const RecordLayout& layout) const {
+        return reinterpret_cast<const std::byte*>(records.data()) +
+               (slots[place] - 1u) * layout.bytes();
+    }
+    void prefetch(std::size_t place, std::size_t record_bytes) const {
+        const auto at = reinterpret_cast<std::uintptr_t>(records.data());
+        __builtin_prefetch(
+            reinterpret_cast<const void*>(at + slots[place] * record_bytes - record_bytes));
+    }
+
+    // Values that are never met: those of columns whose missing values came first.
+    static constexpr double kNoAtom = -std::numeric_limits<double>::infinity();
+    static bool has_atom(double value) { return value != kNoAtom; }
+
+    // Makes the record of a column, whose atom is `value`, if that can be one.
+    void admit(std::size_t place, double value, bool zeros_count, const RecordLayout& layout) {
+        const std::size_t n = n_slots(layout) + 1;
+        if (n * layout.units() > records.capacity())
+            records.reserve(room_for_records(n) * layout.units());
+        records.resize(n * layout.units());
+        slots[place] = static_cast<std::uint8_t>(n_slots(layout));
+        layout.set_value(record(place, layout), std::isnan(value) || (value == 0.0 && !zeros_count)
+                                                    ? kNoAtom
+                                                    : value + 0.0);  // there is one zero, not two
+    }
+
+    static constexpr std::size_t kNoBlocks = static_cast<std::size_t>(-1);
+    // Returns whether a block of `size` values is complete now, for which a mark is to be made.
+    bool append(std::size_t place, std::uint32_t cls, double value, double weight,
+                std::size_t size) {
+        if (weight != 1.0 || !weights.empty()) {
+            if (weights.empty()) weights.assign(log.size(), 1.0);
+            make_room(weights);
+            weights.push_back(weight);
+        }
+        make_room(log);
+        log.push_back({value, cls, static_cast<std::uint32_t>(place)});
+        if (waiting.empty()) waiting.assign(kColumns, 0);
+        if (++waiting[place] < size) return false;
+        waiting[place] = 0;
+        return true;
+    }
+
+    FeatureState* state_of(std::size_t place) {
+        for (Summed& column : summed)
+            if (column.place == place) return &column.state;
+        return nullptr;
+    }
+    const FeatureState* state_of(std::size_t place) const {
+        return const_cast<SparsePage*>(this)->state_of(place);
+    }
+    FeatureState& make_state(std::size_t place) {
+        if (FeatureState* known = state_of(place)) return *known;
+        make_room(summed);
+        return summed.emplace_back(Summed{place, {}}).state;
+    }
+
+    void rebase(std::int64_t target, const RecordLayout& layout, Summary& scratch) {
+        const std::int64_t from = epoch;
+        epoch = target;
+        if (!records.empty() && from != target)
+            scale(Fading::rebase_factor(target - from), layout, scratch);
+    }
+    void scale(double factor, const RecordLayout& layout, Summary& scratch) {
+        if (factor == 1.0) return;
+        for (std::size_t at = 0; at < records.size(); at += layout.units())
+            layout.scale(reinterpret_cast<std::byte*>(&records[at]), factor);
+        if (!log.empty() && weights.empty()) {
+            weights.reserve(std::bit_ceil(log.size()));
+            weights.assign(log.size(), 1.0);
+        }
+        for (double& weight : weights) weight *= factor;
+        for (Summed& column : summed) column.state.scale(factor, scratch);
+    }
+
+    // Sums up blocks of `size` values, given their marks in the order in which they were made.
+    void sum_up(std::span<const Mark> marks, std::size_t size, const Config& config,
+                PageScratch& scratch) {
+        // the lists of a column, one for each block, stand side by side
+        std::array<std::size_t, kColumns + 1> first_list{};
+        std::size_t n_classes = 0;
+        for (const Mark& mark : marks) {
+            ++first_list[mark.place + 1];
+            n_classes = std::max(n_classes, mark.n_classes);
+        }
+        for (std::size_t k = 1; k <= kColumns; ++k) first_list[k] += first_list[k - 1];
+        std::vector<NewValues> added(marks.size());
+        std::array<std::size_t, kColumns> passed{};
+        scratch.lists.resize(log.size());
+        for (std::size_t i = 0; i < log.size(); ++i) {
+            const std::size_t place = log[i].place;
+            const std::size_t list = first_list[place] + passed[place]++ / size;
+            const bool is_marked = list < first_list[place + 1];
+            scratch.lists[i] = is_marked ? static_cast<std::uint32_t>(list) : ColumnRuns::kNoList;
+            if (!is_marked || i < spent || std::isnan(log[i].value)) continue;
+            ++added[list].count;
+            added[list].weight += weights.empty() ? 1.0 : weights[i];
+        }
+        scratch.runs.take(log, weights, 1.0, marks.size(), n_classes,
+                          [&](std::size_t i) { return scratch.lists[i]; });
+        for (const Mark& mark : marks) {
+            const std::size_t list = first_list[mark.place]++;
+            // missing ones first: what may be hidden is a share of the weight without them
+            for (const ColumnRuns::Missing& item : scratch.runs.missing()) {
+                if (item.list != list) continue;
+                ClassState& state = make_state(mark.place).of(item.cls);
+                state.missing += item.weight;
+                state.missing_squared += item.weight * item.weight;
+            }
+            std::vector<ClassTotal> totals(mark.n_classes);
+            totals[0].weight = mark.weight;  // the sum is all that matters
+            const BlockColumn run = scratch.runs.of(list, mark.n_classes);
+            if (run.size() > 0)
+                fold_column(make_state(mark.place), run, added[list], totals, config,
+                            scratch.feature);
+        }
+        drop(scratch.lists);
+    }
+
+    // Sums up all values of each column that has at least `fewest`.
+    void sum_up_most(std::size_t fewest, Mark mark, const Config& config, PageScratch& scratch) {
+        std::vector<Mark> marks;
+        for (mark.place = 0; mark.place < waiting.size(); ++mark.place) {
+            if (waiting[mark.place] < fewest) continue;
+            marks.push_back(mark);
+            waiting[mark.place] = 0;
+        }
+        if (marks.empty()) return;
+        sum_up(marks, kNoBlocks, config, scratch);
+        shrink();
+    }
+
+    // Room that is no longer needed goes.
+    void shrink() {
+        shrink(log);
+        shrink(weights);
+    }
+
+    // Gives the records another layout.
+    void lay_out(const RecordLayout& from, const RecordLayout& to) {
+        std::vector<RecordUnit> wide;
+        const std::size_t n = n_slots(from);
+        wide.reserve(room_for_records(n) * to.units());
+        wide.resize(n * to.units());
+        for (std::size_t slot = 0; slot < n; ++slot)
+            to.convert(from, reinterpret_cast<const std::byte*>(&records[slot * from.units()]),
+                       reinterpret_cast<std::byte*>(&wide[slot * to.units()]));
+        records.swap(wide);
+    }
+
+    // There is room for this many records, and in other lists for a power of 2.
+    static std::size_t room_for_records(std::size_t n) {
+        return n == 0 ? 0 : n <= 4 ? 4 : n <= 16 ? 16 : kColumns;
+    }
+    std::size_t heap_bytes(const RecordLayout& layout) const {
+        const auto room = [](std::size_t n) { return n == 0 ? 0 : std::bit_ceil(n); };
+        std::size_t bytes =
+            room_for_records(n_slots(layout)) * layout.bytes() +
+            room(log.size()) * sizeof(LoggedValue) + room(weights.size()) * sizeof(double) +
+            waiting.size() * sizeof(std::uint32_t) + room(summed.size()) * sizeof(Summed);
+        for (const Summed& column : summed) bytes += column.state.nbytes();
+        return bytes;
+    }
+
+  private:
+    template <class Items>
+    static void make_room(Items& items) {
+        if (items.size() == items.capacity()) items.reserve(std::bit_ceil(items.size() + 1));
+    }
+    template <class Items>
+    static void shrink(Items& items) {
+        if (items.capacity() <= std::bit_ceil(items.size())) return;
+        Items kept;
+        if (!items.empty()) kept.reserve(std::bit_ceil(items.size()));
+        kept.assign(items.begin(), items.end());
+        items.swap(kept);
+    }
+
+    // Leaves the values that are in no list.
+    void drop(std::span<const std::uint32_t> lists) {
+        std::size_t kept = 0;
+        std::size_t kept_spent = 0;
+        for (std::size_t i = 0; i < log.size(); ++i) {
+            if (lists[i] != ColumnRuns::kNoList) continue;
+            if (i < spent) ++kept_spent;
+            if (!weights.empty()) weights[kept] = weights[i];
+            log[kept++] = log[i];
+        }
+        spent = kept_spent;
+        log.resize(kept);
+        if (!weights.empty()) weights.resize(kept);
+    }
+};
+
+static_assert(sizeof(SparsePage) == 256);
+
+}  // namespace driftsieve

@@ -1,0 +1,237 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "driftsieve/base/fading.hpp"
+#include "driftsieve/base/ledger.hpp"
+#include "driftsieve/feature/column.hpp"
+#include "driftsieve/quantiles/edge_goal.hpp"
+#include "driftsieve/sparse/sparse_page.hpp"
+
+namespace driftsieve {
+
+// Reads features of a sparse store as columns, their zeros included. Each thread has its own.
+class SparseReader {
+  public:
+    // Summaries are as `n_bins` quantile bins need them, or complete if that is 0.
+    SparseReader(const Config& config, const RecordLayout& layout,
+                 std::span<const SparsePage> pages, const Ledger& now, std::size_t n_bins)
+        : config_(config), layout_(layout), pages_(pages), now_(now), n_bins_(n_bins) {
+        for (const ClassTotal& total : now.totals)
+            // what may be left of a difference by rounding alone
+            rounding_.push_back(kLastDigit * (4.0 + std::sqrt(static_cast<double>(total.rows))) *
+                                total.weight);
+    }
+
+    // Features [lo, hi). Those never seen are all alike: if there are any, first fill(column) is
+    // called, for all features; then visit(j, column) for each that was seen.
+    template <class Fill, class Visit>
+    void read(std::size_t lo, std::size_t hi, const Fill& fill, const Visit& visit) {
+        std::size_t unseen = lo;
+        while (unseen < hi && pages_[unseen / kColumns].seen(unseen % kColumns)) ++unseen;
+        if (unseen < hi) {
+            read_flag(nullptr, 1.0);
+            fill(column_);
+        }
+        for (std::size_t p = lo / kColumns; p * kColumns < hi; ++p) {
+            const SparsePage& page = pages_[p];
+            if (page.records.empty()) continue;
+            const double factor = Fading::rebase_factor(now_.epoch - page.epoch);
+            const std::size_t begin = p * kColumns < lo ? lo % kColumns : 0;
+            const std::size_t end = std::min(hi - p * kColumns, kColumns);
+            const std::uint64_t logged = take_log(page, factor, begin, end);
+            for (std::size_t place = begin; place < end; ++place) {
+                if (!page.seen(place)) continue;
+                const std::byte* record = page.record(place, layout_);
+                const FeatureState* state = page.state_of(place);
+                if (state == nullptr && (logged >> place & 1) == 0 &&
+                    SparsePage::has_atom(layout_.value(record)))
+                    read_flag(record, factor);
+                else
+                    read_any(place, record, state, factor);
+                visit(p * kColumns + place, column_);
+            }
+        }
+    }
+
+  private:
+    static constexpr std::size_t kColumns = SparsePage::kColumns;
+    static constexpr double kLastDigit = std::numeric_limits<double>::epsilon();
+
+    const Config& config_;
+    const RecordLayout& layout_;
+    std::span<const SparsePage> pages_;
+    const Ledger& now_;
+    std::size_t n_bins_;
+    std::vector<double> rounding_;  // by class
+    Column column_;
+    ColumnRuns runs_;
+    Scratch scratch_;
+    std::vector<double> sides_;  // weight below, at and above 0, by class
+
+    // Sorts the logged values of columns by column; returns a bit for each that has some.
+    std::uint64_t take_log(const SparsePage& page, double factor, std::size_t begin,
+                           std::size_t end) {
+        std::uint64_t logged = 0;
+        runs_.take(page.log, page.weights, factor, kColumns, n_classes(), [&](std::size_t i) {
+            const std::uint32_t place = page.log[i].place;
+            if (place < begin || place >= end) return ColumnRuns::kNoList;
+            logged |= std::uint64_t{1} << place;
+            return place;
+        });
+        return logged;
+    }
+
+    std::size_t n_classes() const { return now_.totals.size(); }
+    std::size_t n_counted() const { return std::min(n_classes(), layout_.room()); }
+
+    // Of a column whose weights have been found; `record` is null if it was never seen.
+    void set_squares(const std::byte* record, double factor) {
+        const bool known = record != nullptr && layout_.squares() != Squares::none;
+        if (!config_.absent_is_missing) {
+            if (known) column_.not_0_squared = layout_.squared(record, 0) * factor * factor;
+            return;
+        }
+        for (std::size_t c = 0; c < n_classes(); ++c)
+            column_.set_observed(c, now_.totals[c], column_.not_0[c],
+                                 !known             ? column_.not_0[c]
+                                 : c >= n_counted() ? 0.0
+                                                    : layout_.squared(record, c) * factor * factor);
+    }
+
+    // What read_any() would find for a feature that has shown nothing but its atom, or was never
+    // seen (`record` is null).
+    void read_flag(const std::byte* record, double factor) {
+        const double atom = record == nullptr ? 1.0 : layout_.value(record);
+        column_.reset(n_classes(), 2);
+        Summary& summary = column_.summary;
+        const std::size_t zero_at = atom < 0.0 ? 1 : 0;
+        bool any[2] = {};
+        for (std::size_t c = 0; c < n_classes(); ++c) {
+            const bool is_known = record != nullptr && c < n_counted();
+            const double weight = is_known ? layout_.weight(record, c) * factor : 0.0;
+            const double zeros = zero_weight(c, is_known ? layout_.rows(record, c) : 0, weight);
+            column_.not_0[c] = weight;
+            if (config_.moments) {
+                column_.moments[c].merge({weight, atom, 0.0, 0.0});
+                column_.moments[c].merge({zeros, 0.0, 0.0, 0.0});
+            }
+            summary.of(zero_at)[c] = zeros;
+            summary.of(1 - zero_at)[c] = weight;
+            any[zero_at] |= zeros != 0.0;
+            any[1 - zero_at] |= weight != 0.0;
+        }
+        set_squares(record, factor);
+        summary.values[zero_at] = 0.0;
+        summary.values[1 - zero_at] = atom;
+        summary.hidden[0] = summary.hidden[1] = 0.0;
+        if (!any[1])
+            summary.resize(any[0] ? 1 : 0);
+        else if (!any[0])
+            summary.drop_front(1);
+    }
+
+    void read_any(std::size_t place, const std::byte* record, const FeatureState* state,
+                  double factor) {
+        column_.reset(n_classes());
+        if (state != nullptr) column_.load(*state, factor);
+        const double value = layout_.value(record);
+        const double atom = SparsePage::has_atom(value) ? value : 0.0;
+        const BlockColumn run = runs_.of(place, n_classes());
+        for (const ColumnRuns::Missing& item : runs_.missing())
+            if (item.list == place) {
+                column_.missing[item.cls] += item.weight;
+                column_.missing_squared[item.cls] += item.weight * item.weight;
+            }
+        std::vector<Weighed>& rows = scratch_.rows;  // the atom and the zeros
+        rows.clear();
+        sides_.assign(3 * n_classes(), 0.0);
+        for (std::uint32_t c = 0; c < n_classes(); ++c) {
+            const bool is_known = c < n_counted();
+            const double at_atom = is_known ? layout_.weight(record, c) * factor : 0.0;
+            double seen = at_atom;
+            if (config_.moments) {
+                Moments& moments = column_.moments[c];
+                moments.merge(moments_of(run, c));
+                moments.merge({at_atom, atom, 0.0, 0.0});
+                seen = moments.weight;
+            } else {
+                for (std::size_t i = 0; i < column_.summary.size(); ++i)
+                    seen += column_.summary.of(i)[c];
+                for (std::size_t i = run.begin[c]; i < run.begin[c + 1]; ++i) seen += run.weight(i);
+            }
+            column_.not_0[c] = seen;
+            const double zeros = zero_weight(c, is_known ? layout_.rows(record, c) : 0, seen);
+            if (config_.moments) column_.moments[c].merge({zeros, 0.0, 0.0, 0.0});
+            if (at_atom != 0.0) rows.push_back({atom, at_atom, c});
+            if (zeros != 0.0) rows.push_back({0.0, zeros, c});
+        }
+        set_squares(record, factor);
+        if (!config_.quantiles) return;
+        if (n_bins_ > 0 && only_sides_matter(run)) return;
+        for (std::uint32_t c = 0; c < n_classes(); ++c)
+            for (std::size_t i = run.begin[c]; i < run.begin[c + 1]; ++i)
+                rows.push_back({run.value(i), run.weight(i), c});
+        exact_summary(std::span(rows), n_classes(), scratch_.theirs);
+        if (column_.summary.empty()) {
+            std::swap(column_.summary, scratch_.theirs);
+        } else {
+            merge_summaries(column_.summary, scratch_.theirs, scratch_.merged);
+            std::swap(column_.summary, scratch_.merged);
+        }
+    }
+
+    // If 0 covers all ranks at which bins are cut, all edges are 0, and values need no order: the
+    // summary then is what lies below, at and above 0, which is known exactly.
+    bool only_sides_matter(const BlockColumn& run) {
+        constexpr double kSlack = 1e-9;  // far more than rounding, else the edges are searched for
+        const std::size_t n = n_classes();
+        const auto side_of = [n](double value) { return (value > 0.0 ? 2 : value == 0.0) * n; };
+        for (const Weighed& row : scratch_.rows) sides_[side_of(row.value) + row.cls] += row.weight;
+        double total = 0.0;
+        for (const double zeros : std::span(sides_).subspan(n, n)) total += zeros;
+        if (total == 0.0) return false;
+        for (std::size_t i = 0; i < column_.summary.size(); ++i)
+            for (std::size_t c = 0; c < n; ++c)
+                sides_[side_of(column_.summary.values[i]) + c] += column_.summary.of(i)[c];
+        for (std::size_t c = 0; c < n; ++c)
+            for (std::size_t i = run.begin[c]; i < run.begin[c + 1]; ++i)
+                sides_[side_of(run.data[i]) + c] += run.weight(i);
+        double side[3] = {};
+        for (std::size_t k = 0; k < sides_.size(); ++k) side[k / n] += sides_[k];
+        total = side[0] + side[1] + side[2];
+        if (n_bins_ > 1 &&
+            !(side[0] < edge_goal(0, total, n_bins_) * (1.0 - kSlack) &&
+              side[0] + side[1] > edge_goal(n_bins_ - 2, total, n_bins_) * (1.0 + kSlack)))
+            return false;
+        const double hidden = column_.summary.most_hidden();
+        column_.summary.reset(3, n);
+        for (std::size_t k = 0; k < 3; ++k) {
+            column_.summary.values[k] = static_cast<double>(k) - 1.0;
+            column_.summary.hidden[k] = hidden;
+        }
+        std::copy(sides_.begin(), sides_.end(), column_.summary.weights.begin());
+        return true;
+    }
+
+    // What the rows of a class weigh in which the feature was 0, given its other rows and the
+    // weight of those that are not missing.
+    double zero_weight(std::size_t cls, std::uint64_t rows, double seen) const {
+        // Without this count a class in which the feature is never 0 would keep the rounding error
+        // of the subtraction below as a zero weight.
+        const ClassTotal& total = now_.totals[cls];
+        if (total.rows <= rows || config_.absent_is_missing) return 0.0;
+        const double zeros = total.weight - column_.missing[cls] - seen;
+        // Nor is there more to know where rows of 0 weigh next to nothing, or have faded. Whole
+        // weights are added without rounding.
+        return zeros == std::floor(zeros) || zeros > rounding_[cls] ? std::max(0.0, zeros) : 0.0;
+    }
+};
+
+}  // namespace driftsieve

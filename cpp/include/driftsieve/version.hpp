@@ -1,8 +1,0 @@
-#pragma once
-
-namespace driftsieve {
-
-// The same as in pyproject.toml; a test holds them together.
-inline constexpr char version[] = "0.1.0";
-
-}  // namespace driftsieve

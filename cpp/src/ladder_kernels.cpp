@@ -1,0 +1,268 @@
+// Numbers at several half-lives side by side. Compiled once per instruction set, as kernels.cpp.
+
+#include "ladder_kernels.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace driftsieve::DRIFTSIEVE_ISA {
+namespace {
+
+using Four = double __attribute__((vector_size(32)));
+
+// One number for each of R half-lives.
+template <std::size_t R>
+struct Line {
+    static constexpr std::size_t kFull = R / 4;
+    static constexpr std::size_t kRest = R % 4;
+    Four full[kFull + 1];  // one too many, since there may be none
+    double rest[kRest + 1];
+
+    void clear() {
+        for (std::size_t k = 0; k < kFull; ++k) full[k] = Four{};
+        for (std::size_t k = 0; k < kRest; ++k) rest[k] = 0.0;
+    }
+    void load(const double* from) {
+        std::memcpy(full, from, 32 * kFull);
+        std::memcpy(rest, from + 4 * kFull, 8 * kRest);
+    }
+    void store(double* to) const {
+        std::memcpy(to, full, 32 * kFull);
+        std::memcpy(to + 4 * kFull, rest, 8 * kRest);
+    }
+    void add(const Line& other) {
+        for (std::size_t k = 0; k < kFull; ++k) full[k] += other.full[k];
+        for (std::size_t k = 0; k < kRest; ++k) rest[k] += other.rest[k];
+    }
+    void add(const double* from) {
+        Line other;
+        other.load(from);
+        add(other);
+    }
+    // Whether a number of this line and of `more` is together above that of `most`.
+    bool exceeds(const Line& more, const Line& most) const {
+        using Mask = decltype(full[0] > full[0]);
+        Mask any{};
+        for (std::size_t k = 0; k < kFull; ++k) any |= full[k] + more.full[k] > most.full[k];
+        bool exceeds = (any[0] | any[1] | any[2] | any[3]) != 0;
+        for (std::size_t k = 0; k < kRest; ++k) exceeds |= rest[k] + more.rest[k] > most.rest[k];
+        return exceeds;
+    }
+};
+
+template <std::size_t R>
+void sum_of_classes(const double* weights, std::size_t n_classes, Line<R>& total) {
+    total.load(weights);
+    for (std::size_t c = 1; c < n_classes; ++c) total.add(weights + c * R);
+}
+
+constexpr std::size_t kLanes = 8;
+using Lanes = double __attribute__((vector_size(8 * kLanes)));
+
+template <std::size_t R>
+void power_sums(const LadderKernels::Rows& rows, const double* shifts, double* sum,
+                double* squares) {
+    constexpr std::size_t kStrip = LadderKernels::kStrip;
+    constexpr std::size_t kAhead = 16;
+    const auto row = [&](std::size_t k) {
+        return rows.first_column + static_cast<std::ptrdiff_t>(rows.order[k]) * rows.stride;
+    };
+    for (std::size_t j = 0; j < kStrip; j += kLanes) {
+        Lanes shift;
+        std::memcpy(&shift, shifts + j, sizeof shift);
+        Lanes sums[R], sums_of_squares[R];
+        for (std::size_t r = 0; r < R; ++r) sums[r] = sums_of_squares[r] = Lanes{};
+        for (std::size_t k = 0; k < rows.n; ++k) {
+            if (k + kAhead < rows.n) __builtin_prefetch(row(k + kAhead) + j, 0, 2);
+            Lanes delta;
+            std::memcpy(&delta, row(k) + j, sizeof delta);
+            delta -= shift;
+            const double* weights = rows.weights + k * R;
+            for (std::size_t r = 0; r < R; ++r) {
+                const Lanes weighed = weights[r] * delta;
+                sums[r] += weighed;
+                sums_of_squares[r] += weighed * delta;  // nothing where nothing is weighed
+            }
+        }
+        for (std::size_t r = 0; r < R; ++r) {
+            std::memcpy(sum + r * kStrip + j, &sums[r], sizeof sums[r]);
+            std::memcpy(squares + r * kStrip + j, &sums_of_squares[r], sizeof sums[r]);
+        }
+    }
+}
+
+template <std::size_t R>
+void weigh_cells(const std::uint32_t* finest, const double* weights, std::size_t n,
+                 const LadderKernels::Cuts& cuts, std::uint16_t* __restrict index,
+                 double* __restrict cells, std::size_t width) {
+    const std::uint32_t inside = (std::uint32_t{1} << cuts.bits) - 1;
+    for (std::size_t k = 0; k < n; ++k) {
+        const std::uint32_t cut = cuts.cut[finest[k] >> cuts.bits];
+        index[k] =
+            static_cast<std::uint16_t>((cut & 0xffff) + ((finest[k] & inside) >> (cut >> 16)));
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+        double* cell = cells + index[k] * width;
+        Line<R> line;
+        line.load(weights + k * R);
+        line.add(cell);
+        line.store(cell);
+    }
+}
+
+template <std::size_t R>
+std::size_t census(const double* cells, std::size_t n, std::size_t n_classes, const double* most,
+                   std::uint16_t* used, std::uint8_t* too_full) {
+    Line<R> limit, none, total;
+    limit.load(most);
+    none.clear();
+    std::size_t n_used = 0;
+    for (std::size_t m = 0; m < n; ++m) {
+        sum_of_classes<R>(cells + m * n_classes * R, n_classes, total);
+        used[n_used] = static_cast<std::uint16_t>(m);
+        too_full[n_used] = total.exceeds(none, limit);
+        n_used += total.exceeds(none, none);
+    }
+    return n_used;
+}
+
+template <std::size_t R>
+void unpack(const float* packed, std::size_t n, const double* unit, double* __restrict out) {
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t r = 0; r < R; ++r)
+            out[i * R + r] = static_cast<double>(packed[i * R + r]) * unit[r];
+}
+
+template <std::size_t R>
+void largest(const double* lines, std::size_t n, double* __restrict out) {
+    for (std::size_t r = 0; r < R; ++r) out[r] = 0.0;
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t r = 0; r < R; ++r)
+            out[r] = out[r] < lines[i * R + r] ? lines[i * R + r] : out[r];
+}
+
+template <std::size_t R>
+void pack(const double* lines, std::size_t n, const double* per_unit, float* __restrict out) {
+    constexpr std::uint64_t kBeyondFloat = (std::uint64_t{1} << 29) - 1;  // digits of a double
+    constexpr double kSmallest = 0x1p-126;
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t r = 0; r < R; ++r) {
+            double share = lines[i * R + r] * per_unit[r];
+            share = share < kSmallest ? (share > 0.0 ? kSmallest : 0.0) : share;
+            const auto bits = std::bit_cast<std::uint64_t>(share) + kBeyondFloat;
+            out[i * R + r] = static_cast<float>(std::bit_cast<double>(bits & ~kBeyondFloat));
+        }
+}
+
+template <std::size_t R>
+std::size_t merge(const LadderKernels::Merge& lists) {
+    const std::size_t width = lists.n_classes * R;
+    const std::size_t end = lists.n + lists.n_items;
+    Line<R> budget, hidden, ours_after, theirs_after, total;
+    budget.load(lists.budget);
+    hidden.clear();
+    ours_after.clear();
+    theirs_after.clear();
+    std::size_t i = lists.n;
+    std::size_t j = lists.n_items;
+    std::size_t out = end;
+    int sign = 2;  // of the mini-bin that was kept last
+    while (i > 0 || j > 0) {
+        const bool ours = i > 0 && (j == 0 || lists.values[i - 1] >= lists.items[j - 1].value);
+        const bool theirs = j > 0 && (i == 0 || lists.items[j - 1].value >= lists.values[i - 1]);
+        const double value = ours ? lists.values[i - 1] : lists.items[j - 1].value;
+        const int its_sign = (value > 0.0) - (value < 0.0);
+        if (its_sign < 0 && sign >= 0) {  // nothing below 0 is hidden above it
+            ours_after.clear();
+            theirs_after.clear();
+        }
+        const double* first = nullptr;
+        const double* second = nullptr;
+        total.clear();
+        if (ours) {
+            --i;
+            first = lists.weights + i * width;
+            sum_of_classes<R>(first, lists.n_classes, total);
+            ours_after.load(lists.hidden + i * R);
+        }
+        if (theirs) {
+            --j;
+            Line<R> more;
+            (ours ? second : first) = lists.items[j].weights;
+            sum_of_classes<R>(lists.items[j].weights, lists.n_classes, more);
+            total.add(more);
+            theirs_after = more;
+            if (!lists.items[j].is_cell) theirs_after.clear();
+        }
+        const bool joins = sign == its_sign && !total.exceeds(hidden, budget);
+        if (joins) {
+            hidden.add(total);
+        } else {
+            if (out < end) hidden.store(lists.out_hidden + out * R);
+            hidden = ours_after;
+            hidden.add(theirs_after);
+            sign = its_sign;
+            lists.out_values[--out] = value;
+        }
+        double* into = lists.out_weights + out * width;
+        for (std::size_t c = 0; c < width; c += R) {
+            Line<R> line;
+            line.load(first + c);
+            if (second != nullptr) line.add(second + c);
+            if (joins) line.add(into + c);
+            line.store(into + c);
+        }
+    }
+    if (out < end) hidden.store(lists.out_hidden + out * R);
+    return out;
+}
+
+// Calls the one of these functions that is for so many half-lives.
+template <class Function, std::size_t... K, class... Args>
+auto dispatch(std::size_t rungs, const Function& function, std::index_sequence<K...>,
+              const Args&... args) {
+    using Result = decltype(function.template operator()<2>(args...));
+    using Pointer = Result (*)(const Function&, const Args&...);
+    static constexpr std::array<Pointer, sizeof...(K)> table = {
+        [](const Function& call, const Args&... with) -> Result {
+            return call.template operator()<K + 2>(with...);
+        }...};
+    return table[rungs - 2](function, args...);
+}
+using Numbers = std::make_index_sequence<kMostRungs - 1>;
+
+}  // namespace
+
+// The kernel of so many half-lives, which is called with these arguments.
+#define DRIFTSIEVE_FOR_RUNGS(kernel, ...) \
+    dispatch(rungs, [&]<std::size_t R>() { return kernel<R>(__VA_ARGS__); }, Numbers())
+
+extern const LadderKernels ladder_kernels;
+const LadderKernels ladder_kernels = {
+    [](std::size_t rungs, const LadderKernels::Rows& rows, const double* shifts, double* sum,
+       double* squares) { DRIFTSIEVE_FOR_RUNGS(power_sums, rows, shifts, sum, squares); },
+    [](std::size_t rungs, const std::uint32_t* finest, const double* weights, std::size_t n,
+       const LadderKernels::Cuts& cuts, std::uint16_t* index, double* cells, std::size_t width) {
+        DRIFTSIEVE_FOR_RUNGS(weigh_cells, finest, weights, n, cuts, index, cells, width);
+    },
+    [](std::size_t rungs, const double* cells, std::size_t n, std::size_t n_classes,
+       const double* most, std::uint16_t* used, std::uint8_t* too_full) {
+        return DRIFTSIEVE_FOR_RUNGS(census, cells, n, n_classes, most, used, too_full);
+    },
+    [](std::size_t rungs, const LadderKernels::Merge& lists) {
+        return DRIFTSIEVE_FOR_RUNGS(merge, lists);
+    },
+    [](std::size_t rungs, const float* packed, std::size_t n, const double* unit, double* out) {
+        DRIFTSIEVE_FOR_RUNGS(unpack, packed, n, unit, out);
+    },
+    [](std::size_t rungs, const double* lines, std::size_t n, double* out) {
+        DRIFTSIEVE_FOR_RUNGS(largest, lines, n, out);
+    },
+    [](std::size_t rungs, const double* lines, std::size_t n, const double* per_unit, float* out) {
+        DRIFTSIEVE_FOR_RUNGS(pack, lines, n, per_unit, out);
+    },
+};
+
+}  // namespace driftsieve::DRIFTSIEVE_ISA

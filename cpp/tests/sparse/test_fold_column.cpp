@@ -1,0 +1,108 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "driftsieve/sparse/column_runs.hpp"
+#include "driftsieve/sparse/fold_column.hpp"
+#include "rows.hpp"
+
+using namespace driftsieve;
+using tests::Kind;
+using tests::Source;
+using tests::Truth;
+using tests::Weights;
+
+namespace {
+
+const Config kConfig{.epsilon = 0.02};
+
+// A feature of a sparse store, and rows of others that add to the weight alone.
+struct Stream {
+    Source source{11};
+    Truth truth;
+    std::vector<ClassTotal> totals;
+    FeatureState state;
+    Scratch scratch;
+    ColumnRuns runs;
+    std::vector<LoggedValue> log;
+    std::vector<double> weights;
+
+    explicit Stream(std::size_t n_classes) : truth(n_classes), totals(n_classes) {}
+
+    // Logs rows; returns those that are new.
+    NewValues add(std::size_t n, Kind kind, Weights weighed, std::size_t batch) {
+        NewValues added;
+        std::vector<Weighed> rows = source.rows(n, totals.size(), kind, weighed, batch);
+        std::erase_if(rows, [](const Weighed& row) { return row.value == 0.0; });  // not pushed
+        truth.add(rows);
+        for (const Weighed& row : rows) {
+            log.push_back({row.value, row.cls, 0});
+            weights.push_back(row.weight);
+            ++added.count;
+            added.weight += row.weight;
+            totals[row.cls].add(row.weight);
+        }
+        for (std::size_t zeros = source.below(2) * n; zeros > 0; --zeros)
+            totals[source.below(totals.size())].add(source.weight(weighed));
+        return added;
+    }
+
+    void fold(const NewValues& added) {
+        runs.take(log, weights, 1.0, 1, totals.size(), [](std::size_t) { return 0u; });
+        fold_column(state, runs.of(0, totals.size()), added, totals, kConfig, scratch);
+        log.clear();
+        weights.clear();
+    }
+};
+
+void check_stream(Kind kind, Weights weights, std::size_t n_classes) {
+    CAPTURE(static_cast<int>(kind));
+    CAPTURE(static_cast<int>(weights));
+    CAPTURE(n_classes);
+    Stream stream(n_classes);
+    Summary summary;
+    for (std::size_t batch = 0; batch < 8; ++batch) {
+        // As in a merge: pruned with these in the weight already.
+        const bool spent = stream.source.below(3) == 0;
+        NewValues added = stream.add(stream.source.below(40), kind, weights, batch);
+        if (spent) {
+            const std::vector<std::size_t> begin(n_classes + 1);
+            fold_column(stream.state, {nullptr, 1, nullptr, nullptr, begin}, {}, stream.totals,
+                        kConfig, stream.scratch);
+            added = {};
+        }
+        const NewValues more =
+            stream.add(batch % 2 == 0 ? 60 : kConfig.long_run() + 500, kind, weights, batch);
+        stream.fold({added.count + more.count, added.weight + more.weight});
+        stream.state.summary.load(n_classes, summary);
+        const double budget = kConfig.epsilon * stream.state.weight(stream.totals, 0.0, kConfig);
+        CHECK(stream.truth.fault(summary, budget, 1e-12) == "");
+        double weight = 0.0;
+        for (const ClassState& state : stream.state.classes) weight += state.moments.weight;
+        CHECK(weight == doctest::Approx(stream.truth.total()).epsilon(1e-12));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("values of a sparse feature keep the promise, sorted or counted, new or not") {
+    for (const Kind kind : tests::all_kinds())
+        for (const Weights weights : {Weights::unit, Weights::real, Weights::all_orders})
+            for (const std::size_t n_classes : {1UL, 3UL, 6UL})
+                check_stream(kind, weights, n_classes);
+}
+
+TEST_CASE("a long run is counted if it is new, else it is sorted") {
+    for (const bool is_new : {true, false}) {
+        Stream stream(2);
+        const NewValues added = stream.add(8 * kConfig.long_run(), Kind::bell, Weights::unit, 0);
+        for (ClassTotal& total : stream.totals) total.weight *= 1e-9;  // nothing may be pruned
+        stream.fold(is_new ? added : NewValues());
+        Summary summary;
+        stream.state.summary.load(2, summary);
+        CHECK((summary.size() < added.count / 2) == is_new);
+    }
+}

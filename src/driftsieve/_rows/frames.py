@@ -1,0 +1,78 @@
+"""The matrix and the names of a data frame of pandas, polars or pyarrow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+
+def matrix_of_frame(native: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]:
+    """Return the matrix, and the names if they are strings."""
+    frame = nw.from_native(native, eager_only=True)
+    for name in index_columns(native, frame.columns):
+        raise ValueError(
+            f"X must hold features only, got column {name!r}, the index of a pandas frame. Drop "
+            "that column."
+        )
+    for name, dtype in frame.schema.items():
+        if not (dtype.is_numeric() or dtype == nw.Boolean):
+            if hasattr(frame.get_column(name).to_native(), "sparse"):
+                raise TypeError(
+                    f"Column {name!r} must be dense, got a sparse one. Pass X.sparse.to_coo() if "
+                    "all are, else X.astype(float)."
+                )
+            raise TypeError(
+                f"Column {name!r} must be numeric, got {dtype}. Use driftsieve.as_batches, which "
+                "makes one feature per category of text and categorical columns."
+            )
+    if not frame.columns:
+        return np.empty((len(frame), 0)), ()
+    # pandas has other floats too (Arrow's, nullable ones), of which it makes a matrix of objects
+    kinds = set(native.dtypes if frame.implementation.is_pandas_like() else frame.schema.values())
+    single = kinds in ({np.dtype("f4")}, {np.dtype("f8")}, {nw.Float32()}, {nw.Float64()})
+    matrix = frame.to_numpy() if single else np.stack([*map(floats, frame.iter_columns())]).T
+    return matrix, names_of_frame(frame.columns)
+
+
+def names_of_frame(columns: Sequence[Any]) -> tuple[str, ...] | None:
+    """Return the names of the features if they are strings, as in scikit-learn."""
+    strings = [isinstance(name, str) for name in columns]
+    if any(strings) and not all(strings):
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, got "
+            "names of several types. Convert them with X.columns = X.columns.astype(str)."
+        )
+    return tuple(columns) if all(strings) else None
+
+
+def floats(series: nw.Series[Any]) -> NDArray[np.float64]:
+    """Return the numbers of a series as float64, NaN for missing ones."""
+    if has_integers(series):
+        return series.to_numpy().astype(np.float64)  # pyarrow casts none that is to be rounded
+    return series.cast(nw.Float64).to_numpy()
+
+
+def has_integers(series: nw.Series[Any]) -> bool:
+    """Whether it holds integers of a size that numpy knows."""
+    return series.dtype.is_integer() and series.dtype not in (nw.Int128, nw.UInt128)
+
+
+def index_columns(native: Any, columns: Iterable[Any]) -> set[Any]:
+    """Return the columns with the index of a pandas frame.
+
+    Arrow tables keep the index as columns, which the metadata names. Other frames that were made of
+    such tables or files have it under the name that pandas gives it.
+    """
+    index = {name for name in columns if str(name).startswith("__index_level_")}
+    metadata = getattr(getattr(native, "schema", None), "metadata", None) or {}
+    with suppress(ValueError, KeyError, TypeError):
+        listed = json.loads(metadata[b"pandas"])["index_columns"]
+        named = {name for name in listed if isinstance(name, str)}  # else the range of an index
+        index |= named.intersection(columns)
+    return index

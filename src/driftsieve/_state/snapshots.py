@@ -1,0 +1,138 @@
+"""From the compiled states of features to a ``Snapshot``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftsieve._core import Bank as CoreBank
+from driftsieve._state.header import Header
+from driftsieve.snapshot import Snapshot
+
+
+def take_snapshots(
+    core: CoreBank,
+    known: Header,
+    n_bins: int,
+    features: tuple[int, int],
+    n_threads: int,
+    rungs: Sequence[int],
+) -> list[Snapshot]:
+    """Return features, from an index on and so many, as they are now at half-lives by index."""
+    begin, n_features = features
+    _, place = known.labels.sorted()
+    frozen = core.freeze([*rungs], begin, n_features, n_bins, place, n_threads)
+    seen = core.seen(begin, n_features)
+    names = known.names and known.names[begin : begin + n_features]
+    return [
+        _snapshot(core, known, (begin, n_features, names, seen), rung, arrays)
+        for rung, arrays in zip(rungs, frozen, strict=True)
+    ]
+
+
+def take_chosen(
+    core: CoreBank, known: Header, n_bins: int, chosen: NDArray[np.uint64], rungs: Sequence[int]
+) -> list[Snapshot]:
+    """Return some features, by index and without names, at half-lives by index."""
+    _, place = known.labels.sorted()
+    frozen = core.freeze_some([*rungs], chosen, n_bins, place)
+    return [
+        _snapshot(core, known, (0, len(chosen), None, None), rung, arrays)
+        for rung, arrays in zip(rungs, frozen, strict=True)
+    ]
+
+
+def take_stacked(
+    core: CoreBank, known: Header, n_bins: int, chosen: NDArray[np.uint64], rungs: Sequence[int]
+) -> Snapshot | None:
+    """Return some features at several half-lives, as one snapshot with the features of all.
+
+    Weights are relative to all weight at their half-life. What a snapshot has for all features
+    together is that of no half-life: functions of this one may use its arrays by feature only.
+    None while rows of fewer than two classes have weight at one of the half-lives.
+    """
+    classes, place = known.labels.sorted()
+    totals = np.array([core.totals(rung) for rung in rungs]).reshape(len(rungs), -1, 3)
+    weights, squares = totals[:, np.argsort(place), 0], totals[:, np.argsort(place), 1]
+    all_weight = weights.sum(axis=1)
+    present = weights > 1e-300 * np.maximum(1.0, all_weight)[:, None]
+    if (present.sum(axis=1) < 2).any():
+        return None
+    n, unit = len(chosen), 1 / all_weight[:, None, None]
+    frozen = [*zip(*core.freeze_some([*rungs], chosen, n_bins, place), strict=True)]
+    weight, squared, mean, centred_mean, var, bins = (
+        None if parts[0] is None else np.stack(parts) for parts in frozen[:6]
+    )
+    effect = [np.ones(n) if part is None else part for part in frozen[-1]]
+    if weight is None or squared is None:  # the same for all features
+        shape = (len(rungs), len(classes), n)
+        weight = np.broadcast_to(weights[:, :, None], shape)
+        squared = np.broadcast_to(squares[:, :, None], shape)
+
+    def by_class(array: Any) -> Any:
+        return None if array is None else array.transpose(1, 0, 2).reshape(len(classes), -1)
+
+    shares = (weights / all_weight[:, None]).max(axis=0)
+    return Snapshot(
+        classes=classes,
+        class_weight=shares / shares.sum(),
+        class_n_eff=np.zeros(len(classes)),
+        n_eff=0.0,
+        n_features=n * len(rungs),
+        feature_names=None,
+        first_feature=0,
+        weight=by_class(weight * unit),
+        mean=by_class(mean),
+        var=by_class(var),
+        bin_weights=None if bins is None else (bins * unit[..., None]).reshape(-1, *bins.shape[2:]),
+        edges=None if bins is None else np.empty((n * len(rungs), n_bins - 1)),
+        rank_error=None,
+        centred_mean=by_class(centred_mean),
+        weight_squared=by_class(squared * unit**2),
+        design_effect=np.concatenate(effect),
+    )
+
+
+def _snapshot(
+    core: CoreBank,
+    known: Header,
+    features: tuple[int, int, Any, bytes | None],
+    rung: int,
+    arrays: tuple[Any, ...],
+) -> Snapshot:
+    begin, n_features, names, seen = features
+    classes, place = known.labels.sorted()
+    totals = np.array(core.totals(rung), dtype=np.float64).reshape(-1, 3)[np.argsort(place)]
+    class_weight, squared = totals[:, 0].copy(), totals[:, 1]
+    weight, weight_squared, mean, centred_mean, var, bin_weights, edges, rank_error, effect = arrays
+    if weight is None:  # the same for all features
+        weight = np.broadcast_to(class_weight[:, None], (len(classes), n_features))
+    return Snapshot(
+        classes=classes,
+        class_weight=class_weight,
+        class_n_eff=_effective(class_weight, squared),
+        n_eff=float(_effective(class_weight.sum(), squared.sum())),
+        n_features=n_features,
+        feature_names=names,
+        first_feature=begin,
+        weight=weight,
+        mean=mean,
+        var=var,
+        bin_weights=bin_weights,
+        edges=edges,
+        rank_error=rank_error,
+        centred_mean=centred_mean,
+        seen=None if seen is None else np.frombuffer(seen, dtype=np.bool_),
+        weight_squared=weight_squared,
+        design_effect=effect,
+    )
+
+
+def _effective(weight: Any, squared: Any) -> Any:
+    """(sum w)**2 / sum w**2, as a square so that tiny weights do not vanish; 0 without weight."""
+    root = np.sqrt(squared)
+    with np.errstate(over="ignore"):  # squares that no rows have, but bytes may
+        return np.divide(weight, root, out=np.zeros_like(root), where=root > 0) ** 2

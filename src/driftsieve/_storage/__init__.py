@@ -1,0 +1,1 @@
+"""Stored states: the envelope, atomic writes and locks, fingerprints of files."""

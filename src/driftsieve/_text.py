@@ -1,0 +1,17 @@
+"""Text that is safe to print."""
+
+from __future__ import annotations
+
+
+def printable(text: str) -> str:
+    r"""Return the text with control codes and line breaks written out.
+
+    Names of features and files are hostile: a control code must not reach the terminal, nor a line
+    break the table.
+
+    >>> printable("red\n\x1b[2J")
+    'red\\n\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

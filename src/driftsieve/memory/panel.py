@@ -1,0 +1,59 @@
+"""Which features a review compares, where comparing all of them would cost too much."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Indices = NDArray[np.int64]
+
+AT_FIRST, ALWAYS = 64, 16
+"""So many features are compared whatever it costs, in the first reviews and in all."""
+VALUES_PER_FEATURE = {"quantiles": 14_000, "moments": 3600, "sparse": 700}
+"""Values to take in for each feature to compare, by what the bank keeps: comparing one at all
+half-lives costs a fifth of taking in as many values and of comparing it. Reviews then cost a fifth
+of the time, however many features there are. These are counts, never times, so that the same rows
+give the same state everywhere."""
+KEPT = 0.5
+"""Share of the panel that stays: the features with the largest relevance."""
+
+
+def panel_size(n_features: int, n_values: int, kind: str, *, is_first: bool = False) -> int:
+    """How many features may be compared after that many values.
+
+    >>> panel_size(6, 6000, "quantiles"), panel_size(1000, 6_400_000, "quantiles")
+    (6, 457)
+    """
+    at_least = AT_FIRST if is_first else ALWAYS
+    return min(n_features, max(at_least, n_values // VALUES_PER_FEATURE[kind]))
+
+
+def next_panel(
+    n_features: int, size: int, known: Indices, relevance: NDArray[np.float64], others: Indices
+) -> Indices:
+    """Features for the next review, ascending: the best of those known, and others.
+
+    ``relevance`` is that of the features ``known``. Others are taken in their order, without those
+    kept, until there are ``size`` features.
+    """
+    if size >= n_features:
+        return np.arange(n_features)
+    best = known[np.argsort(-relevance, kind="stable")[: int(KEPT * size)]]
+    fresh = others[~np.isin(others, best)]
+    _, first = np.unique(fresh, return_index=True)
+    fresh = fresh[np.sort(first)][: size - len(best)]
+    return np.sort(np.concatenate([best, fresh]))
+
+
+def in_turn(n_features: int, start: int, count: int) -> Indices:
+    """``count`` features from a fixed order in which neighbours are far apart, from a place on.
+
+    >>> in_turn(10, 0, 4), in_turn(10, 8, 4)
+    (array([0, 7, 4, 1]), array([6, 3, 0, 7]))
+    """
+    step = max(1, round(0.618 * n_features))
+    while math.gcd(step, n_features) > 1:
+        step += 1
+    return (start + np.arange(min(count, n_features))) * step % n_features

@@ -1,0 +1,104 @@
+"""A period: the rows from one review to the next, and what was known of features before them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from driftsieve.bank import Bank
+from driftsieve.batch import Batch
+from driftsieve.memory.panel import AT_FIRST, KEPT, Indices, in_turn
+from driftsieve.snapshot import Floats
+
+FIRST_ROWS = 500
+"""Rows before the first period."""
+SHORT, MIDDLE, LONG = 500, 1000, 1600
+"""Rows of the first periods: of sparse rows or up to FEW features, of up to AT_FIRST, of more."""
+FEW = 16
+DOUBLES_AFTER = 16
+"""Reviews after which periods get twice as long, until they are as long as a block of the bank."""
+LONGEST = 6400
+N_RECENT = 4096
+
+
+@dataclass(slots=True)
+class Period:
+    """Counts of rows, and the fresh rows themselves as a bank that forgets nothing."""
+
+    rows: int
+    """How many rows it is to have."""
+    features: Indices
+    """Those that are compared at its end, ascending."""
+    before: Floats
+    """(H, m) their relevance at each half-life when it began."""
+    fresh: Bank
+    """The rows that have come, with these features only."""
+    n_rows: int = 0
+    n_values: int = 0
+    recent: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Columns of the latest values of sparse rows."""
+    turn: int = 0
+    """How many features have had their turn in the panel of a dense bank."""
+
+    @classmethod
+    def first(cls, n_rungs: int, fresh: Bank) -> Self:
+        """Return the rows before anything is known."""
+        return cls(FIRST_ROWS, np.empty(0, dtype=np.int64), np.empty((n_rungs, 0)), fresh)
+
+    @property
+    def left(self) -> int:
+        """Rows that are still to come."""
+        return self.rows - self.n_rows
+
+    def take(self, batch: Batch) -> None:
+        """Count rows that the bank has taken in, and keep what they say of the features."""
+        if len(self.features):
+            self.fresh.update(self._part(batch))
+        self.n_rows += batch.n_rows
+        self.n_values += batch.X.size if isinstance(batch.X, np.ndarray) else batch.X.nnz
+        if not isinstance(batch.X, np.ndarray):
+            latest = batch.X.indices[-N_RECENT:].astype(np.int64)
+            self.recent = np.concatenate([self.recent, latest])[-N_RECENT:]
+
+    def _part(self, batch: Batch) -> Batch:
+        """Return the rows with the features of this period only."""
+        X: Any = batch.X
+        if not (len(self.features) == batch.n_features == self.features[-1] + 1):
+            X = _columns(X, self.features)
+        return replace(batch, X=X, time=None, has_dates=False, feature_names=None)
+
+    def candidates(self, n_features: int, size: int) -> Indices:
+        """Features that may come to the next panel: those of the latest values, or in turn."""
+        if len(self.recent) or not n_features:
+            return self.recent[::-1]
+        found = in_turn(n_features, self.turn, size)
+        self.turn = (self.turn + size - int(KEPT * size)) % n_features
+        return found
+
+
+def rows_of_period(bank: Bank, n_reviews: int) -> int:
+    """How many rows a period has, from what a bank is like when it begins.
+
+    A long one ends with a block of a bank with quantiles, whose open rows would take long to read.
+    """
+    core, p = bank._core, bank.n_features
+    rows = SHORT if core.is_sparse or p <= FEW else MIDDLE if p <= AT_FIRST else LONG
+    rows = min(rows << min(n_reviews // DOUBLES_AFTER, 8), LONGEST)
+    if not (bank.quantiles and 0 < core.block_rows <= rows):
+        return rows
+    return rows + -(core.open_rows + rows) % core.block_rows
+
+
+def _columns(X: Any, features: Indices) -> Any:
+    if isinstance(X, np.ndarray):
+        return X[:, features]
+    place = np.searchsorted(features, X.indices)
+    place[place == len(features)] = 0
+    kept = features[place] == X.indices
+    ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
+    shape = (X.shape[0], len(features))
+    columns = place[kept].astype(X.indices.dtype), ends.astype(X.indptr.dtype)
+    return sparse.csr_array((X.data[kept], *columns), shape=shape)

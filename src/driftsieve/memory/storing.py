@@ -1,0 +1,113 @@
+"""A LearnedBank as bytes: the bank of all half-lives, the fresh rows and the sums."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftsieve._storage import envelope
+from driftsieve.bank import Bank
+from driftsieve.memory.period import Period
+from driftsieve.memory.sums import Sums
+from driftsieve.memory.waiting import Waiting
+
+if TYPE_CHECKING:
+    from driftsieve.memory.bank import LearnedBank
+
+    L = TypeVar("L", bound=LearnedBank)
+
+KIND = "learned bank"
+_COUNTS = ("rows", "n_rows", "n_values", "turn")
+_ARRAYS = ("features", "before", "recent")
+
+
+def to_bytes(learned: LearnedBank) -> bytes:
+    """Return the envelope of all there is."""
+    if not isinstance(learned.score_func, str):
+        raise ValueError("score_func must be a name to be stored, got a function.")
+    period, waiting = learned._period, learned._waiting
+    meta: dict[str, Any] = {
+        "score_func": learned.score_func,
+        "n_bins": int(learned.n_bins),
+        "choices": None if learned.choices == "auto" else list(map(str, learned.choices)),
+        "k": None if learned.k is None else int(learned.k),
+        "period": [int(getattr(period, name)) for name in _COUNTS],
+        "waiting": None,
+    }
+    arrays: dict[str, NDArray[Any]] = {name: getattr(period, name) for name in _ARRAYS}
+    arrays |= {f.name: getattr(learned._sums, f.name) for f in fields(learned._sums)}
+    if waiting is not None:
+        meta["waiting"], rows = waiting.stored()
+        arrays |= rows
+    parts = [
+        envelope.pack_arrays("sums", meta, arrays),
+        learned._ladder.to_bytes(),
+        period.fresh.to_bytes(),
+    ]
+    return envelope.pack({"kind": KIND, "parts": [len(part) for part in parts]}, *parts)
+
+
+def from_bytes(cls: type[L], data: bytes | memoryview, n_threads: int | None) -> L:
+    """Return what ``to_bytes`` stored; StateError if it cannot have."""
+    header, payload = envelope.unpack(data, KIND)
+    learned = cls.__new__(cls)
+    try:
+        sizes = header["parts"]
+        if len(sizes) != 3 or any(type(n) is not int or n < 0 for n in sizes):
+            raise ValueError("parts must be three lengths")
+        if sum(sizes) != len(payload):
+            raise ValueError("the parts do not add up")
+        ends = np.cumsum([0, *sizes]).tolist()
+        parts = [payload[a:b] for a, b in pairwise(ends)]
+        meta, arrays = envelope.unpack_arrays(parts[0], "sums")
+        ladder, fresh = (Bank.from_bytes(part, n_threads=n_threads) for part in parts[1:])
+        _restore(learned, meta, arrays, ladder, fresh)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise envelope.malformed(error) from error
+    return learned
+
+
+def _restore(
+    learned: Any, meta: dict[str, Any], arrays: dict[str, NDArray[Any]], ladder: Bank, fresh: Bank
+) -> None:
+    from driftsieve.scores import score_of
+
+    waiting, choices = meta["waiting"], meta["choices"]
+    learned.choices = "auto" if choices is None else tuple(map(float, choices))
+    _require(choices is None or learned.choices == ladder.half_lives, "half-lives")
+    learned.score_func, learned.n_bins, learned.k = meta["score_func"], meta["n_bins"], meta["k"]
+    keeps = score_of(learned.score_func).keeps
+    for bank in (ladder, fresh):
+        _require(all(getattr(bank, name) >= kept for name, kept in keeps.items()), "banks")
+    _require(type(learned.n_bins) is int and learned.n_bins >= 2, "n_bins")
+    _require(learned.k is None or (type(learned.k) is int and learned.k >= 1), "k")
+    sums = Sums(*(arrays[f.name] for f in fields(Sums)))
+    n_rungs = len(ladder.half_lives) if waiting is None else len(sums.answers)
+    empty = Sums.empty(n_rungs)
+    for f in fields(Sums):
+        array = getattr(sums, f.name)
+        _require(array.shape == getattr(empty, f.name).shape, f.name)
+        _require(bool(np.isfinite(array).all()), f.name)
+    counts = meta["period"]
+    _require(len(counts) == 4 and all(type(n) is int and n >= 0 for n in counts), "counts")
+    features, before, recent = (arrays[name] for name in _ARRAYS)
+    m = len(features)
+    _require(features.ndim == recent.ndim == 1, "features")
+    rising = bool((np.diff(features) > 0).all()) and (not m or features[0] >= 0)
+    _require(rising and (not m or features[-1] < ladder.n_features), "features")
+    _require(before.shape == (n_rungs, m) and bool(np.isfinite(before).all()), "relevances")
+    _require(bool((recent >= 0).all()) and fresh.n_features in (0, m), "fresh rows")
+    rows, n_rows, n_values, turn = counts
+    _require(n_rows < rows or waiting is not None or ladder.clock == "batch", "counts")
+    learned._period = Period(rows, features, before, fresh, n_rows, n_values, recent, turn)
+    learned._ladder, learned._sums, learned._made = ladder, sums, None
+    learned._waiting = None if waiting is None else Waiting.restored(ladder, waiting, arrays)
+
+
+def _require(sound: bool, what: str) -> None:
+    if not sound:
+        raise ValueError(f"the {what} do not fit the bank.")

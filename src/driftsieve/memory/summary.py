@@ -1,0 +1,110 @@
+"""Memory: what was learned of how long to remember, for people to read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftsieve.memory.sums import Sums
+
+_DRIFTS = ((0.02, "hardly"), (0.08, "slightly"), (0.3, "moderately"), (math.inf, "strongly"))
+_SURE = 2.5  # standard errors by which the value of a memory must exceed 0
+_UNITS = (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """How long a screener remembers, as it has learned it.
+
+    Attributes
+    ----------
+    half_lives : tuple of float
+        In ticks of the clock, seconds for dates; ``inf`` for no forgetting.
+    weights : tuple of float
+        How much of each feature's predicted relevance comes from each half-life; they sum to 1.
+    values : tuple of float
+        What each half-life was worth: the relevance, in rows that came later, of the features it
+        ranks best, less that of as many features at random. Mean of the latest reviews.
+    value : float
+        The same of the learned memory.
+    half_life : float
+        The single half-life with the largest value, which p-values are computed at.
+    length : float
+        About how long the learned memory is: the geometric mean of the half-lives by weight, where
+        not to forget counts as the rows that there have been, or twice the longest other.
+    gain : float
+        ``value`` relative to never forgetting, less 1; NaN where ``value`` is not clearly above 0.
+    n_reviews : int
+        How often memories have been compared.
+    unit : str
+        What half-lives are counted in: "rows", "batches", "seconds" or "" for times without unit.
+    """
+
+    half_lives: tuple[float, ...]
+    weights: tuple[float, ...]
+    values: tuple[float, ...]
+    value: float
+    half_life: float
+    length: float
+    gain: float
+    n_reviews: int
+    unit: str
+
+    @classmethod
+    def of(
+        cls, sums: Sums, k: int, half_lives: tuple[float, ...], n_ticks: float, unit: str
+    ) -> Memory:
+        """Return the summary of reviews of the k best features, ``n_ticks`` after the first row."""
+        weights = sums.shares()
+        mean = sums.captured / max(float(sums.fading), 1e-300)
+        values, value = mean[:-1], float(mean[-1])
+        longest = min(n_ticks, 2 * max((h for h in half_lives if h < math.inf), default=math.inf))
+        finite = np.minimum(half_lives, max(min(longest, n_ticks), 1e-300))
+        is_known = value > _SURE * sums.noise(k) and values[-1] > 0
+        gain = value / values[-1] - 1 if is_known else math.nan
+        return cls(
+            half_lives,
+            tuple(weights.tolist()),
+            tuple(values.tolist()),
+            value,
+            half_lives[sums.best_rung()],
+            float(np.exp(weights @ np.log(finite))),
+            float(gain),
+            int(sums.n_reviews),
+            unit,
+        )
+
+    def __str__(self) -> str:
+        length = f"Memory: about {_amount(self.length, self.unit)}."
+        if not self.n_reviews:
+            return f"{length} Too few rows have come to learn from."
+        if math.isnan(self.gain):
+            return (
+                f"{length} Too little is relevant to learn from: no memory is known to be better."
+            )
+        drift = next(word for most, word in _DRIFTS if self.gain < most)
+        if drift == "hardly":
+            return f"{length} The stream hardly drifts; forgetting gains nothing."
+        more = "" if self.gain < 10 else "more than "
+        percent = 100 * min(self.gain, 10.0)
+        return (
+            f"{length} The stream drifts {drift}; forgetting gains {more}{percent:,.0f} % over not "
+            "forgetting."
+        )
+
+
+def _amount(number: float, unit: str) -> str:
+    """Return the number to two digits with its unit.
+
+    >>> _amount(7312.0, "rows"), _amount(200_000.0, "seconds"), _amount(0.123, "")
+    ('7,300 rows', '2.3 days', '0.12 units of time')
+    """
+    if unit == "seconds":
+        name, size = next((u for u in _UNITS if number >= 2 * u[1]), _UNITS[-1])
+        number, unit = number / size, f"{name}s"
+    digits = 1 - math.floor(math.log10(number)) if number > 0 else 0
+    number = round(number, digits)
+    text = f"{number:,.{max(digits, 0)}f}" if number < 10 else f"{number:,.0f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {unit or 'units of time'}"

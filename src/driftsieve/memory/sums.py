@@ -1,0 +1,127 @@
+"""What has been learned about memories: sums over reviews, which fade and add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import numpy as np
+
+from driftsieve.snapshot import Floats
+
+HALF_LIFE, HALF_LIFE_ROWS = 5.0, 8000.0
+"""Reviews, or rows if that is sooner, after which a review counts half."""
+RIDGE = 0.003
+SECOND_RIDGE = 0.2
+PRIOR_SPREAD = 3.0  # how far the weights may be from equal ones, as a standard deviation
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Least squares of fresh relevance on the relevances at each of H half-lives.
+
+    Both are centred over the features: what all features have in common must not count.
+    """
+
+    products: Floats
+    """(H, H) A, products of the relevances at two half-lives."""
+    answers: Floats
+    """(H,) b, products with the fresh relevance."""
+    fresh_squares: Floats
+    """() sum of the squared fresh relevances."""
+    n_features: Floats
+    """() number of features in the sums above."""
+    captured: Floats
+    """(H + 1,) fresh relevance of the k features that each half-life ranks best, and of those that
+    the learned memory ranks best; less that of k features taken at random."""
+    fading: Floats
+    """() number of reviews in the sums, faded like them."""
+    n_reviews: Floats
+    """() number of reviews so far."""
+
+    @classmethod
+    def empty(cls, n_rungs: int) -> Self:
+        """Return sums without any review."""
+        zero = np.zeros(())
+        sizes = np.zeros((n_rungs, n_rungs)), np.zeros(n_rungs), zero, zero
+        return cls(*sizes, np.zeros(n_rungs + 1), zero, zero)
+
+    def reviewed(self, before: Floats, fresh: Floats, k: int, n_rows: int = 0) -> Self:
+        """Return the sums with another review: (H, m) relevances before, (m,) of the fresh rows."""
+        known = before - before.mean(axis=1, keepdims=True)
+        answer = fresh - fresh.mean()
+        ranked = np.vstack([before, self.weights() @ before])
+        best = np.argsort(-ranked, axis=1, kind="stable")[:, :k]
+        squares = (known @ known.T, known @ answer, answer @ answer)
+        new = (*squares, len(fresh), answer[best].sum(axis=1), 1.0)
+        faded = self._plus(2 ** -max(1 / HALF_LIFE, n_rows / HALF_LIFE_ROWS), *new, 1.0)
+        return replace(faded, n_reviews=self.n_reviews + 1)
+
+    def plus(self, other: Sums) -> Self:
+        """With the reviews of another one."""
+        return self._plus(1.0, *(getattr(other, field.name) for field in fields(other)))
+
+    def _plus(self, factor: float, *new: Floats | float) -> Self:
+        own = (getattr(self, field.name) for field in fields(self))
+        return type(self)(*(np.asarray(a * factor + b) for a, b in zip(own, new, strict=True)))
+
+    def weights(self) -> Floats:
+        """(H,) what the relevance at each half-life counts in the prediction of fresh relevance.
+
+        Least squares, with a ridge that pulls the weights towards the non-negative ones. Some may
+        be negative: what a short memory has more than a long one counts after a leap.
+        """
+        fit = self._fit()
+        if fit is None:
+            return self._equal()
+        gram, answers, scale = fit
+        first = _non_negative(gram, answers)
+        if not first.any():  # no half-life predicts anything
+            return self._equal()
+        more = np.linalg.solve(gram + SECOND_RIDGE * np.eye(len(gram)), answers - gram @ first)
+        return np.asarray((first + more) / scale)
+
+    def shares(self) -> Floats:
+        """(H,) how much each half-life counts in the non-negative fit; they sum to 1."""
+        fit = self._fit()
+        sizes = self._equal() if fit is None else _non_negative(*fit[:2])
+        return sizes / sizes.sum() if sizes.any() else self._equal()
+
+    def _equal(self) -> Floats:
+        return np.full(len(self.answers), 1 / len(self.answers))
+
+    def _fit(self) -> tuple[Floats, Floats, Floats] | None:
+        """Products and answers of columns of unit norm, and the norms; None while none is known.
+
+        With a ridge. Where fresh relevance is mostly noise, as with few features or rows, it pulls
+        the weights towards equal ones.
+        """
+        scale = np.sqrt(np.diag(self.products))
+        if not self.n_reviews or not scale.max() > 0:
+            return None
+        scale = np.where(scale > 0, scale, scale.max())
+        gram = self.products / np.outer(scale, scale) + RIDGE * np.eye(len(scale))
+        free = _non_negative(gram, self.answers / scale) / scale
+        left = self.fresh_squares - 2 * free @ self.answers + free @ self.products @ free
+        noise = max(float(left / self.n_features), 0.0) / PRIOR_SPREAD**2
+        gram += np.diag(noise / scale**2)
+        return gram, (self.answers + noise * self._equal()) / scale, scale
+
+    def noise(self, k: int) -> float:
+        """Return the standard error of the mean relevance of k features that tell nothing."""
+        if not self.n_reviews:
+            return 0.0
+        return float(np.sqrt(k * self.fresh_squares / self.n_features / self.fading))
+
+    def best_rung(self) -> int:
+        """Return the half-life whose best features were the most relevant; the longest at first."""
+        captured = self.captured[:-1]
+        return int(len(captured) - 1 - np.argmax(captured[::-1]))
+
+
+def _non_negative(gram: Floats, answers: Floats) -> Floats:
+    """Return the x >= 0 with the smallest x' gram x / 2 - answers' x."""
+    from scipy.optimize import nnls  # here, as it takes as long to import as numpy
+
+    root = np.linalg.cholesky(gram)
+    return np.asarray(nnls(root.T, np.linalg.solve(root, answers))[0])

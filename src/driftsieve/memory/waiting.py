@@ -1,0 +1,150 @@
+"""Rows that wait until there are enough of them to tell the unit of their times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from driftsieve._state.settings import refuse_digit_dates
+from driftsieve.bank import Bank
+from driftsieve.batch import Batch
+from driftsieve.memory.period import FIRST_ROWS
+from driftsieve.memory.rungs import as_durations, rungs_of_times
+
+MOST_ROWS = 16 * FIRST_ROWS
+
+
+class Waiting:
+    """The first rows of a stream with ``clock="time"``, whose half-lives follow from their times.
+
+    ``bank`` does not forget: it validates the rows and holds their names, labels and limits.
+    """
+
+    def __init__(self, bank: Bank, batches: list[Batch] | None = None) -> None:
+        self.bank = bank
+        self.batches = batches or []
+        self.n_rows = sum(batch.n_rows for batch in self.batches)
+
+    def take(self, batch: Batch) -> None:
+        """Validate and keep rows."""
+        if batch.n_rows and batch.time is not None and not (self.n_rows or batch.has_dates):
+            refuse_digit_dates("number", batch.time)
+        self.bank.update(batch)
+        known = np.isin(batch.y, self.bank.classes)
+        batch = batch.part(known, self.bank.n_features)
+        X = batch.X.copy()  # the caller's memory may change
+        self.batches.append(replace(batch, X=X, y=batch.y.copy()))
+        self.n_rows += batch.n_rows
+
+    @property
+    def left(self) -> int:
+        """Rows until it may be over."""
+        return FIRST_ROWS - self.n_rows % FIRST_ROWS
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the half-lives follow: not yet if all rows have come at the same time."""
+        enough = self.n_rows > 0 and self.n_rows % FIRST_ROWS == 0
+        return enough and (self.span > 0 or self.n_rows >= MOST_ROWS)
+
+    @property
+    def span(self) -> float:
+        """Time from the earliest to the latest row."""
+        times = [batch.time for batch in self.batches if batch.time is not None and batch.n_rows]
+        if not times:
+            return 0.0
+        return float(max(t.max() for t in times) - min(t.min() for t in times))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the rows take in memory."""
+        matrices = [batch.X for batch in self.batches]
+        return sum(X.nbytes if isinstance(X, np.ndarray) else 2 * X.data.nbytes for X in matrices)
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether times are dates."""
+        return any(batch.has_dates for batch in self.batches)
+
+    def bank_with_rungs(self, rungs: Sequence[float] | None = None) -> Bank:
+        """Return a bank of these rows, with the half-lives that follow from them or given ones.
+
+        It may be larger than ``max_bytes``: the rows were accepted before, and the next ones will
+        not be.
+        """
+        bank = self.bank
+        rungs = self.rungs() if rungs is None else rungs
+        made = Bank(
+            bank.epsilon,
+            moments=bank.moments,
+            quantiles=bank.quantiles,
+            half_life=as_durations(rungs) if self.has_dates else rungs,
+            clock=bank.clock,
+            missing=bank.missing,
+            n_threads=bank.n_threads,
+            max_features=bank.max_features,
+            max_classes=bank.max_classes,
+            max_bytes=np.inf,
+            on_limit=bank.on_limit,
+        )
+        for batch in self.batches:
+            made.update(batch)
+        return made.set_limits(max_bytes=bank._header.limits.max_bytes)
+
+    def rungs(self) -> tuple[float, ...]:
+        """Half-lives that follow from the rows so far; dates are told apart by microseconds."""
+        span = self.span
+        if span > 0 and self.has_dates:
+            span = max(span, 1e-6 * self.n_rows)
+        return rungs_of_times(span, self.n_rows)
+
+    # --- storing --------------------------------------------------------------------------------
+
+    def stored(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the rows as JSON values and arrays."""
+        arrays: dict[str, NDArray[Any]] = {}
+        labels = self.bank._header.labels
+        meta: dict[str, Any] = {"batches": []}
+        for i, batch in enumerate(self.batches):
+            X = batch.X
+            meta["batches"].append([batch.has_dates, batch.missing, *map(int, X.shape)])
+            if isinstance(X, np.ndarray):
+                arrays[f"{i} X"] = np.asarray(X, dtype=np.float64)
+            else:
+                arrays[f"{i} data"] = X.data.astype(np.float64)
+                arrays[f"{i} indices"] = X.indices.astype(np.int64)
+                arrays[f"{i} indptr"] = X.indptr.astype(np.int64)
+            arrays[f"{i} y"] = labels.encode(batch.y)[0].astype(np.int64)
+            for name in ("sample_weight", "time"):
+                if (column := getattr(batch, name)) is not None:
+                    arrays[f"{i} {name}"] = column
+        return meta, arrays
+
+    @classmethod
+    def restored(
+        cls, bank: Bank, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> Waiting:
+        """Return what ``stored`` gave; ValueError or LookupError if it cannot have."""
+        known = bank._header.labels.array()
+        batches = []
+        for i, (has_dates, missing, n_rows, n_features) in enumerate(meta["batches"]):
+            X: Any = arrays.get(f"{i} X")
+            if X is None:
+                parts = tuple(arrays[f"{i} {name}"] for name in ("data", "indices", "indptr"))
+                X = sparse.csr_array(parts, shape=(n_rows, n_features))
+            batch = Batch.of(
+                X,
+                known[arrays[f"{i} y"]],
+                sample_weight=arrays.get(f"{i} sample_weight"),
+                time=arrays[f"{i} time"],
+                missing=missing,
+                feature_names=bank.feature_names,
+                has_dates=bool(has_dates),
+            )
+            batches.append(batch)
+        return cls(bank, batches)

@@ -1,0 +1,93 @@
+"""The report of a bank: all that can be read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftsieve.history import ScoreHistory
+from driftsieve.memory import LearnedBank
+from driftsieve.memory.reading import AnyBank
+from driftsieve.report.data import build
+from driftsieve.report.memory import Alternative, alternatives
+from driftsieve.report.two_valued import values_of_two
+from driftsieve.scores import SCORES
+from driftsieve.scores.reader import Blocks
+from driftsieve.snapshot import Snapshot
+
+_N_FINE, _FINE_BINS = 100, 20  # how many of the best are shown in how many bins when clicked
+_MANY_BINS = 1000  # where there are no moments: values of a thousandth of the weight are seen
+
+
+def of_bank(
+    bank: AnyBank,
+    history: ScoreHistory | None = None,
+    *,
+    score_func: str = "mutual_info",
+    n_bins: int = 5,
+    k: int | None = None,
+    title: str = "Feature screening",
+    parameters: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Everything a report on a bank shows, for ``to_html``, ``to_json`` and ``to_text``.
+
+    Parameters
+    ----------
+    bank : Bank or LearnedBank
+        The state.
+    history : ScoreHistory, optional
+        For what is shown over time.
+    score_func : str
+        The score that ranks.
+    n_bins : int
+        Quantile bins of mutual information, chi-square and Gini.
+    k : int, optional
+        Number of selected features, by which memories are compared. Default: that of the history,
+        or a quarter of the features, at most 10.
+    title : str
+        What was screened, in a few words.
+    parameters : mapping, optional
+        What to show as parameters of the run.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> from driftsieve import Bank, report
+    >>> bank = Bank().update([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [4.0, 5.0]], [0, 0, 1, 1])
+    >>> report.of_bank(bank)["names"]
+    ['x0', 'x1']
+    """
+    learned = bank if isinstance(bank, LearnedBank) and bank.score_func == score_func else None
+    scores = None if learned is None else learned.scores(n_bins)
+    if k is None:
+        k = max(1, min(10, bank.n_features // 4)) if history is None else history.k
+
+    def fine(listed: NDArray[np.int64]) -> list[Snapshot]:
+        return [bank.snapshot(_FINE_BINS, slice(f, f + 1)) for f in listed[:_N_FINE].tolist()]
+
+    others: list[Alternative] = []
+    if learned is not None and scores is not None:
+        others = alternatives(learned, scores, k, larger=SCORES[score_func].larger_is_better)
+    content = build(
+        Blocks(bank, n_bins),
+        score_func=score_func,
+        history=history,
+        fine=fine,
+        parameters={"epsilon": bank.epsilon, **(parameters or {})},
+        n_rows=bank.n_rows,
+        title=title,
+        memory=learned.memory if learned else None,
+        alternatives=others,
+        scores=scores,
+    )
+    if bank.quantiles and not bank.moments:
+        for f in content["features"][:_N_FINE]:
+            found = values_of_two(np.array([f]), bank.snapshot(_MANY_BINS, slice(f, f + 1)))
+            content["two_valued"] |= {str(f): values for f, values in found.items()}
+    return content

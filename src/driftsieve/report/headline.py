@@ -1,0 +1,139 @@
+"""The headline of a report: what happened, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from driftsieve.history import ScoreHistory
+from driftsieve.history.selection import Event
+from driftsieve.snapshot import Floats
+
+_NEAR = 0.05
+"""Events this share of the stream apart count as one change."""
+_SMALL = 0.1
+"""A feature whose score moved by less than this share of the range of all is not mentioned."""
+
+
+def headline(history: ScoreHistory | None, content: Mapping[str, Any], unit: str) -> str:
+    """Return what the report says, in plain words."""
+    limit = content["largest_significant"].get(content["score"])
+    is_noise = limit is not None and limit < 0
+    change = "" if history is None else _change(history, unit, is_noise=is_noise)
+    if change:
+        return change
+    best = content["names"][: 3 if history is None else min(3, history.k)]
+    if is_noise or not best:
+        return "No feature separates the classes now."
+    verb = "separates" if len(best) == 1 else "separate"
+    stayed = ""
+    if history is not None and len(history) > 2:
+        changed = len(history.events) > _n_initial(history)
+        stayed = ", apart from brief changes" if changed else ", as all along"
+    return f"{_listed(best)} {verb} the classes best{stayed}."
+
+
+def places(history: ScoreHistory, positions: ArrayLike) -> list[float]:
+    """Return where positions are on the axis: the times at them, if there are any."""
+    found = np.asarray(positions, dtype=np.float64)
+    if history.times is not None:
+        found = np.interp(found, history.positions, history.times)
+    as_list: list[float] = found.tolist()
+    return as_list
+
+
+def _change(history: ScoreHistory, unit: str, *, is_noise: bool) -> str:
+    """Return a sentence on the change that moved the scores most; "" if nothing changed.
+
+    ``is_noise`` says that no feature is significant now: if most changes are elsewhere, they are
+    all due to chance.
+    """
+    moves, scores = _moves(history), history.scores[np.isfinite(history.scores)]
+    largest = float(np.ptp(scores)) if scores.size else 0.0
+    events = [
+        event
+        for event in history.events[_n_initial(history) :]
+        if moves.get(event.feature, 0.0) > _SMALL * largest
+    ]
+    if not events:
+        return ""
+    positions = np.array([event.position for event in events])
+    # A feature leaves behind rank k + margin, often a record after another one has entered.
+    gap = max(_NEAR * np.ptp(history.positions), 1.5 * np.diff(history.positions).max(initial=0))
+    near = np.abs(positions - positions[:, None]) <= gap
+    found = [_net([events[i] for i in np.flatnonzero(row).tolist()]) for row in near]
+    changes = max(found, key=lambda some: sum(moves[event.feature] for event in some))
+    n_others = len(events) - len(changes)
+    if not changes or (is_noise and n_others > len(changes)):
+        return ""
+    changes.sort(key=lambda event: -moves[event.feature])
+    parts = []
+    for kind, verb in (("left", "left"), ("entered", "came in")):
+        if names := [event.name for event in changes if event.kind == kind]:
+            parts.append(f"{_listed(names)} {verb}")
+    place = _place(places(history, [changes[0].position])[0], unit)
+    more = f" There were {n_others:,} other changes." if n_others > 1 else ""
+    return f"{'; '.join(parts)} at about {place}.{more}"
+
+
+def _net(events: Sequence[Event]) -> list[Event]:
+    """Return the last event of each feature, without features that came back or left again."""
+    first: dict[int, Event] = {}
+    for event in events:
+        first.setdefault(event.feature, event)
+    last = {event.feature: event for event in events}
+    return [event for f, event in last.items() if event.kind == first[f].kind]
+
+
+def _moves(history: ScoreHistory) -> dict[int, float]:
+    """Return how far the score of each feature followed went."""
+    scores: Floats = np.where(np.isfinite(history.scores), history.scores, np.nan)
+    known = np.isfinite(scores).any(axis=0)
+    low, high = np.nanmin(scores[:, known], axis=0), np.nanmax(scores[:, known], axis=0)
+    return dict(zip(history.features[known].tolist(), (high - low).tolist(), strict=True))
+
+
+def _n_initial(history: ScoreHistory) -> int:
+    """Return how many of the events are the entries of the first record."""
+    events = history.events
+    if history.n_events > len(events):
+        return 0
+    return sum(event.position == events[0].position for event in events)
+
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    """Return names as a part of a sentence.
+
+    >>> _listed(["a", "b", "c"]), _listed(list("abcdef"))
+    ('a, b and c', 'a, b, c and 3 more')
+    """
+    names = [name if len(name) <= 40 else name[:39] + "…" for name in names]
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1:,} more"]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _place(position: float, unit: str) -> str:
+    if unit == "unix":
+        return f"{datetime.fromtimestamp(position, UTC):%Y-%m-%d %H:%M}"
+    return f"row {position:,.0f}" if unit == "rows" else f"{position:,.10g} {unit}"
+
+
+def significance(content: Mapping[str, Any]) -> str:
+    """Return a sentence on how many features are significant; "" if that is not known."""
+    score, n = content["score"], content["n_features"]
+    limit = content["largest_significant"].get(score)
+    if limit is None:
+        return ""
+    found = int((np.array(content["pvalues"][score]) <= limit).sum())
+    if not found:
+        return "No feature is significant now."
+    listed = len(content["pvalues"][score])
+    if found == n > 1:
+        return f"All {n:,} features are significant now."
+    number = f"{'At least ' if found == listed < n else ''}{found:,}"
+    return f"{number} of {n:,} features {'is' if found == 1 else 'are'} significant now."

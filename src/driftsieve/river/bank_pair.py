@@ -1,0 +1,118 @@
+"""BankPair: the two banks that hold the features of dictionaries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from driftsieve._rows.class_index import ClassIndex
+from driftsieve._state.intake import Intake
+from driftsieve._state.limits import Sizes
+from driftsieve.batch import Batch, Missing
+from driftsieve.memory.bank import LearnedBank
+from driftsieve.memory.reading import AnyBank, read_scores
+from driftsieve.river.layout import LaidRows
+from driftsieve.scores import ScoreFunction
+from driftsieve.scores.reader import can_score, read_bank
+from driftsieve.snapshot import Floats
+
+
+class BankPair(NamedTuple):
+    """A dense bank for the keys of the first row, and a sparse one for all that come later.
+
+    Both see every row, so a late feature has the rows without it behind it.
+    """
+
+    dense: AnyBank
+    late: AnyBank
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that both take."""
+        return sum(bank.nbytes for bank in self)
+
+    def _batches(
+        self, laid: LaidRows, n_columns: int, missing: Missing
+    ) -> list[tuple[AnyBank, Batch]]:
+        """Return the part of each bank of rows of ``n_columns``, which are validated."""
+        width = laid.dense.shape[1]
+        given = (laid.codes, laid.weights, laid.times, None, False, missing)
+        dense = [(self.dense, Batch(laid.dense, *given))] if width else []
+        return [*dense, (self.late, Batch(_late(laid, n_columns - width), *given))]
+
+    def taking(
+        self, laid: LaidRows, n_columns: int, missing: Missing
+    ) -> list[Callable[[], object]]:
+        """Return the calls that add the rows."""
+        return [bank._taking(batch) for bank, batch in self._batches(laid, n_columns, missing)]
+
+    def bytes_with(
+        self, laid: LaidRows, sizes: Sizes, missing: Missing, limit: float, be_sure: bool
+    ) -> float:
+        """Return the size of both banks with these rows: see ``BytesWith``."""
+        needed = float(self.nbytes)
+        codes, classes = (
+            laid.codes.astype(np.uint32),
+            ClassIndex([*range(sizes.classes)], "integers"),
+        )
+        for bank, batch in self._batches(laid, sizes.features, missing):
+            needed -= bank.nbytes
+            intake = Intake(batch, codes, classes)
+            needed += intake.bytes_with(bank._core, bank._threads, limit - needed, be_sure)
+        return needed
+
+    def rows_left(self) -> float:
+        """Rows until memories are reviewed; infinite where none are learned."""
+        learning = [bank for bank in self if isinstance(bank, LearnedBank)]
+        return min((bank._period.left for bank in learning), default=math.inf)
+
+    def learn(self, laid: LaidRows, n_columns: int, missing: Missing) -> None:
+        """Learn how long to remember from rows that both have taken in: one memory for both."""
+        for bank, batch in self._batches(laid, n_columns, missing):
+            if isinstance(bank, LearnedBank):
+                bank._learn(batch)
+                self.share(bank)
+
+    def share(self, learned: LearnedBank) -> None:
+        """Give both what one of them has learned."""
+        for bank in self:
+            if isinstance(bank, LearnedBank):
+                bank._sums = learned._sums
+
+    def read_scores(self, score_func: str | ScoreFunction, n_bins: int, one_class: float) -> Floats:
+        """Return the score of every feature; ``one_class`` for those that met fewer than two."""
+        parts = [np.empty(0)]
+        for bank in self:
+            if not bank.n_features:
+                continue
+            known = can_score(bank)
+            scores = read_scores(bank, score_func, n_bins) if known else None
+            parts.append(np.full(bank.n_features, one_class) if scores is None else scores)
+        return np.concatenate(parts)
+
+    def read(self, function: ScoreFunction, n_bins: int, one_class: float) -> Floats:
+        """Apply the function to every feature; ``one_class`` if it has fewer than two classes."""
+        parts = [read_bank(bank, function, n_bins, one_class) for bank in self]
+        return np.concatenate([np.empty(0), *parts])
+
+    def can_score(self) -> bool:
+        """Whether rows of two classes have weight now."""
+        return any(map(can_score, self))
+
+
+def _late(laid: LaidRows, n_columns: int) -> sparse.csr_array:
+    shape = (len(laid.indptr) - 1, n_columns)
+    if not len(laid.data):
+        return _no_values(shape)
+    return sparse.csr_array((laid.data, laid.indices, laid.indptr), shape=shape).sorted_indices()
+
+
+@lru_cache(maxsize=1)
+def _no_values(shape: tuple[int, int]) -> sparse.csr_array:
+    """Mostly the shape is the same as before, and scipy needs long to make one."""
+    return sparse.csr_array(shape)

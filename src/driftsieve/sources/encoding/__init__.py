@@ -1,0 +1,1 @@
+"""From cells, columns and records to matrices of numbers."""

@@ -1,0 +1,133 @@
+"""The features of a stream in which new ones may appear."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from driftsieve._arguments import arg
+from driftsieve.exceptions import SourceError
+from driftsieve.sources.base import Options
+
+NAME_LENGTH = 256  # characters that a name may have on average
+Key = str | tuple[str, str]  # a column, or a column and a text that it holds
+
+
+class FeatureError(SourceError):
+    """A feature that there cannot be, which is not the fault of the row that brings it."""
+
+    def __init__(self, cause: str, key: Key) -> None:
+        super().__init__(cause)
+        self.key = key
+
+
+class Features(dict[Key, int]):
+    """The index of each feature: looking up one that is not there adds it at the end.
+
+    A feature is a column, or a (column, value) pair that is named ``column=value``. Where there is
+    no room for one more, that is an error, or the index is -1 and ``ignored`` counts it. Two
+    features of one name are an error.
+
+    >>> features = Features(Options(max_features=2, on_limit="ignore_new"))
+    >>> features["price"], features["colour", "red"], features["price"], features["colour", "blue"]
+    (0, 1, 0, -1)
+    >>> features.names, features.ignored
+    (('price', 'colour=red'), 1)
+    """
+
+    def __init__(self, options: Options) -> None:
+        super().__init__()
+        self._keys: dict[str, Key] = {}  # by name
+        self._names: tuple[str, ...] = ()
+        self._most = options.max_features
+        self._ignores = options.on_limit == "ignore_new"
+        self._characters = 0
+        self.ignored = 0
+
+    def __missing__(self, key: Key) -> int:
+        size = _size(key)
+        full = len(self) >= self._most or self._characters + size > NAME_LENGTH * self._most
+        if full:
+            return self.refuse(key)
+        other = self._keys.setdefault(_name(key), key)
+        if other is not key:
+            raise FeatureError(
+                f"Feature names must differ, got {_name(key)[:80]!r} twice, from "
+                f"{_origin(other)} and {_origin(key)}. Leave one of the columns out with "
+                f"{arg('drop')}.",
+                key,
+            )
+        self._characters += size
+        self[key] = index = len(self)
+        return index
+
+    def refuse(self, key: Key) -> int:
+        """Reject a feature beyond the limit, or count it as ignored."""
+        if not self._ignores:
+            what = f"There must be at most {self._most:,} features ({arg('max_features')})"
+            if len(self) < self._most:
+                what = f"Feature names must have at most {NAME_LENGTH} characters on average"
+            raise FeatureError(
+                f"{what}, got one more: {_name(key)[:40]!r}. Leave a column of identifiers out "
+                f"with {arg('drop')}, raise {arg('max_features')}, or pass "
+                f"{arg('on_limit', 'ignore_new')}.",
+                key,
+            )
+        self.ignored += 1
+        return -1
+
+    def forget(self, n: int) -> None:
+        """Keep the first ``n`` alone; the others must be in no ``names`` that were asked for."""
+        while len(self) > n:
+            self._characters -= _size(self.popitem()[0])
+            self._keys.popitem()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        if len(self._names) < len(self):
+            self._names = tuple(self._keys)
+        return self._names
+
+
+def _name(key: Key) -> str:
+    return key if isinstance(key, str) else "=".join(key)
+
+
+def _origin(key: Key) -> str:
+    if isinstance(key, str):
+        return f"column {key[:80]!r}"
+    column, text = key
+    return f"the value {text[:80]!r} of column {column[:80]!r}"
+
+
+def _size(key: Key) -> int:
+    return len(key) if isinstance(key, str) else sum(map(len, key))
+
+
+def csr(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], n_features: int
+) -> sparse.csr_array:
+    """Return a matrix with 32-bit indices if possible, which scikit-learn often requires."""
+    index = index_type(max(len(data), n_features))
+    parts = data, indices.astype(index, copy=False), indptr.astype(index, copy=False)
+    return sparse.csr_array(parts, shape=(len(indptr) - 1, n_features))
+
+
+def index_type(largest: int) -> type[np.signedinteger[Any]]:
+    """Of 32 bits if they do."""
+    return np.int32 if largest <= np.iinfo(np.int32).max else np.int64
+
+
+def csr_of_rows(
+    data: NDArray[Any], indices: NDArray[np.integer[Any]], n_features: int
+) -> sparse.csr_array:
+    """Return the matrix of rows of as many entries each; those that are 0 are left out."""
+    present = data != 0
+    counts = np.count_nonzero(present, axis=1)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    if indptr[-1] == data.size:
+        return csr(data.ravel(), indices.ravel(), indptr, n_features)
+    return csr(data[present], indices[present], indptr, n_features)

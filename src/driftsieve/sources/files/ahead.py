@@ -1,0 +1,58 @@
+"""Chunks of a file that threads parse while earlier ones are in use."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from driftsieve.exceptions import SourceError
+from driftsieve.sources.files.paths import File, quick_pyarrow
+
+Chunk = TypeVar("Chunk")
+Parsed = TypeVar("Parsed")
+
+_LARGE = 4 << 20  # bytes of a file that is worth a thread
+_THREADS = 4  # more wait for the one that takes what they parsed
+_ROWS = 1 << 16  # at most, ahead of those in use
+
+
+def n_ahead(file: File, batch_size: int) -> int:
+    """How many batches to read ahead: none of a pipe, whose rows are used as they come."""
+    if file.size is None or file.size < _LARGE or (pa := quick_pyarrow(file.size)) is None:
+        return 0
+    cores = pa.cpu_count()
+    return 0 if cores == 1 else min(_THREADS, cores, _ROWS // batch_size)
+
+
+def ahead(
+    tasks: Iterable[tuple[Chunk, Callable[[], Parsed]]], n: int
+) -> Iterator[tuple[Chunk, Parsed]]:
+    """Each chunk with the result of its task, in order; ``n`` threads run the tasks.
+
+    A ``SourceError`` of the tasks is raised where it would be without threads.
+    """
+    if not n:
+        for chunk, task in tasks:
+            yield chunk, task()
+        return
+    source = iter(tasks)
+    pending: deque[tuple[Chunk, Future[Parsed]]] = deque()
+    end: Exception | None = None
+    pool = ThreadPoolExecutor(n)
+    try:
+        while pending or end is None:
+            try:
+                while end is None and len(pending) <= n:
+                    chunk, task = next(source)
+                    pending.append((chunk, pool.submit(task)))
+            except (StopIteration, SourceError) as problem:
+                end = problem
+            if pending:
+                chunk, future = pending.popleft()
+                yield chunk, future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+    if isinstance(end, SourceError):
+        raise end

@@ -1,0 +1,1 @@
+"""Sources in memory: arrays, data frames and rows one by one."""

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The core on other platforms: its tests run on ARM64 (qemu-user) and as a Windows program (wine), and
+# compile for macOS. On Debian 12: apt-get install g++-aarch64-linux-gnu qemu-user
+# g++-mingw-w64-x86-64-posix wine64; ziglang comes from PyPI with make.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PYTHON=$PWD/.venv/bin/python WINEDEBUG=-all WINEPREFIX=$PWD/build/wine
+
+build() {  # name, cmake arguments
+  cmake -S . -B "build/cross-$1" -G Ninja -DDRIFTSIEVE_TESTS=ON "${@:2}" >/dev/null
+  cmake --build "build/cross-$1" --target driftsieve_tests
+}
+
+build arm64 -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++
+# qemu-user aborts itself when a forked process starts threads.
+qemu-aarch64 -L /usr/aarch64-linux-gnu build/cross-arm64/driftsieve_tests \
+  --test-case-exclude="a process that was forked*"
+echo "runs on ARM64 Linux"
+
+build windows -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=AMD64 \
+  -DCMAKE_CXX_COMPILER=x86_64-w64-mingw32-g++-posix -DCMAKE_EXE_LINKER_FLAGS=-static
+"$(command -v wine64 || echo /usr/lib/wine/wine64)" build/cross-windows/driftsieve_tests.exe
+echo "runs as a Windows program"
+
+for processor in arm64 x86_64; do
+  ZIG_TARGET=${processor/arm64/aarch64}-macos build "macos-$processor" -DCMAKE_SYSTEM_NAME=Darwin \
+    -DCMAKE_SYSTEM_PROCESSOR=$processor -DCMAKE_CXX_COMPILER="$PWD/tools/zig-c++"
+done
+echo "compiles for macOS; not run"

@@ -1,0 +1,47 @@
+"""The site has all public names, and its build fails on a broken link."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import driftsieve
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+REFERENCE = "\n".join(p.read_text("utf-8") for p in (ROOT / "docs" / "reference").glob("*.md"))
+
+
+@pytest.mark.parametrize("name", sorted(set(driftsieve.__all__) - {"__version__"}))
+def test_every_public_name_is_in_the_reference(name: str) -> None:
+    errors = "::: driftsieve.exceptions" in REFERENCE and hasattr(driftsieve.exceptions, name)
+    assert errors or re.search(rf"^::: driftsieve\.{name}\b", REFERENCE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_picture_exists_and_its_section_names_the_command_that_makes_it(path: Path) -> None:
+    text = re.sub(r"^<div.*?^</div>", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for section in re.split(r"^## ", text, flags=re.MULTILINE):
+        pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", section)
+        assert all((path.parent / picture).is_file() for picture in pictures)
+        if pictures:
+            assert re.search(r"\b(make [a-z-]+|driftsieve reproduce [a-z0-9-]+)", section)
+
+
+def test_broken_link_fails_the_build(tmp_path: Path) -> None:
+    pytest.importorskip("material")
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "index.md").write_text("# Home\n\n[away](index.md#nowhere)\n")
+    text = (ROOT / "mkdocs.yml").read_text("utf-8")
+    validation = text[text.index("validation:") :]
+    (tmp_path / "mkdocs.yml").write_text(f"site_name: x\n{validation}")
+    options = re.search(r"mkdocs build (.*?) 2>", (ROOT / "Makefile").read_text("utf-8"))[1]
+    run = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", *options.split()],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode != 0
+    assert "#nowhere" in run.stderr

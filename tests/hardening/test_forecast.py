@@ -1,0 +1,229 @@
+"""max_bytes: rows are refused only where they would really pass the limit, or come close to it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import driftsieve as ds
+from driftsieve.exceptions import LimitError
+
+SLACK = 20_000  # bytes: vectors of rows that are still to be summed up
+FACTOR = 1.5
+
+
+def flags(rng, n, p=10_000, per_row=30):
+    columns = (p * rng.random((n, per_row)) ** 3).astype(np.int64)
+    X = sparse.csr_array(
+        (np.ones(n * per_row), (np.repeat(np.arange(n), per_row), columns.ravel())), shape=(n, p)
+    )
+    X.sum_duplicates()
+    X.data[:] = 1.0
+    return X
+
+
+def values(rng, n, p=10_000, per_row=30):
+    X = flags(rng, n, p, per_row)
+    X.data = rng.normal(size=X.nnz)
+    return X
+
+
+def few_columns(rng, n):
+    return values(rng, n, p=300, per_row=40)
+
+
+def counts(rng, n):
+    X = flags(rng, n)
+    X.data = 1.0 + rng.poisson(0.3, X.nnz)
+    return X
+
+
+def dense(rng, n):
+    return rng.normal(size=(n, 60))
+
+
+def dense_flags(rng, n):
+    return (rng.random((n, 60)) < 0.3).astype(float)
+
+
+def missing(rng, n):
+    X = rng.normal(size=(n, 60))
+    X[rng.random(X.shape) < 0.3] = np.nan
+    return X
+
+
+KINDS = {
+    "flags": (flags, 2, {}),
+    "values": (values, 2, {}),
+    "values of few columns": (few_columns, 2, {}),
+    "counts": (counts, 2, {}),
+    "flags, many classes": (flags, 60, {}),
+    "values, many classes": (values, 60, {}),
+    "values, fading": (values, 2, {"half_life": 1000.0}),
+    "values, weighted": (values, 3, {}),
+    "flags, moments": (flags, 2, {"quantiles": False}),
+    "values, moments": (values, 2, {"quantiles": False}),
+    "values, moments, many classes": (values, 60, {"quantiles": False}),
+    "dense": (dense, 2, {}),
+    "dense, many classes": (dense, 60, {}),
+    "dense, fading": (dense, 2, {"half_life": 1000.0}),
+    "dense, weighted": (dense, 2, {}),
+    "dense, moments": (dense, 2, {"quantiles": False}),
+    "dense flags": (dense_flags, 2, {}),
+    "dense, missing": (missing, 3, {"missing": "ignore"}),
+}
+
+
+def accepts(state: bytes, max_bytes: float, rows) -> bool:
+    """Whether a bank takes in the rows; it is as it was if not, and within the limit if so."""
+    bank = ds.Bank.from_bytes(state).set_limits(max_bytes=max_bytes)
+    before = bank.to_bytes()
+    message = ""
+    try:
+        bank.update(*rows)
+    except LimitError as error:
+        message = str(error)
+    assert not message or bank.to_bytes() == before
+    assert not message or f"takes {bank.nbytes:,} bytes" in message
+    assert message or bank.nbytes <= max_bytes
+    return not message
+
+
+def fill(bank: ds.Bank, batches) -> None:
+    for X, y in batches:
+        bank.update(X, y)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sizes", [(4000, 700), (400, 4000)], ids=["small batches", "large ones"])
+def test_rows_are_refused_only_near_the_limit(kind, sizes):
+    make, n_classes, options = KINDS[kind]
+    rng = np.random.default_rng(0)
+    bank = ds.Bank(**options)
+    for n in (sizes[0], sizes[1], sizes[1]):
+        X, y = make(rng, n), rng.integers(0, n_classes, n)
+        rows = (X, y, rng.random(n)) if "weighted" in kind else (X, y)
+        state = bank.to_bytes()
+        bank.update(*rows)
+        after = ds.Bank.from_bytes(state).update(*rows).nbytes
+        assert accepts(state, FACTOR * after + SLACK, rows)
+        assert not accepts(state, after - 1, rows)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stream_fills_most_of_the_limit(kind):
+    make, n_classes, options = KINDS[kind]
+    rng = np.random.default_rng(1)
+    batches = [(make(rng, 400), rng.integers(0, n_classes, 400)) for _ in range(25)]
+    whole = ds.Bank(**options)
+    most = 0
+    for X, y in batches:
+        most = max(most, whole.update(X, y).nbytes)
+    bank = ds.Bank(max_bytes=1.3 * most + SLACK, **options)
+    fill(bank, batches)
+    assert bank.nbytes == whole.nbytes
+    too_small = ds.Bank(max_bytes=0.7 * most, **options)
+    with pytest.raises(LimitError, match="or more with these rows, but max_bytes is"):
+        fill(too_small, batches)
+    assert too_small.nbytes <= 0.7 * most
+
+
+def test_known_features_go_on_where_new_ones_do_not_fit():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 500)
+    bank = ds.Bank(max_bytes=3e6, on_limit="ignore_new")
+    known = ds.Bank()
+    for k in range(40):
+        X = sparse.hstack(
+            [
+                flags(rng, 500, 5000, 20),
+                sparse.csr_array((500, 4000 * k)),
+                flags(rng, 500, 4000, 20),
+            ],
+            format="csr",
+        )
+        bank.update(X, y)
+        known.update(X[:, :5000], y)
+        if k == 0:
+            seen = np.unique(X[:, :5000].nonzero()[1])
+        assert bank.nbytes <= 3e6
+    assert bank.n_rows == 40 * 500
+    assert bank.ignored["rows"] == 0
+    assert bank.ignored["features"] == X.shape[1] - bank.n_features > 0
+    assert bank.nbytes > 0.6 * 3e6
+    np.testing.assert_array_equal(
+        bank.snapshot(features=slice(0, 5000)).mean[:, seen], known.snapshot().mean[:, seen]
+    )
+
+
+def test_new_classes_are_left_out_where_they_do_not_fit():
+    rng = np.random.default_rng(3)
+    bank = ds.Bank(max_bytes=4e6, on_limit="ignore_new", max_classes=1000)
+    X = flags(rng, 2000, 5000, 40)
+    bank.update(X, np.arange(2000) % 2)
+    for k in range(2, 400, 20):
+        bank.update(X, np.arange(2000) % 2 + k * (np.arange(2000) % 7 == 0))
+        assert bank.nbytes <= 4e6
+    assert 2 < len(bank.classes) < 400
+    assert bank.ignored["rows"] > 0
+    assert bank.n_rows + bank.ignored["rows"] == 21 * 2000
+
+
+def test_bad_rows_near_the_limit_are_an_error_of_the_rows():
+    bank = ds.Bank(max_bytes=1000)
+    with pytest.raises(ValueError, match="infinity"):
+        bank.update(np.array([[1.0, np.inf]] * 300), np.arange(300) % 2)
+    X = sparse.csr_array(([np.nan], ([0], [0])), shape=(1, 50))
+    with pytest.raises(ValueError, match="NaN"):
+        bank.update(X, [0])
+
+
+@pytest.mark.parametrize("make", [dense, values, flags])
+@pytest.mark.parametrize("quantiles", [True, False])
+def test_a_merge_is_refused_only_near_the_limit(make, quantiles):
+    rng = np.random.default_rng(4)  # one thread: on several, capacities differ by some bytes
+    ours, theirs = (
+        ds.Bank(quantiles=quantiles, n_threads=1).update(make(rng, 3000), rng.integers(0, k, 3000))
+        for k in (2, 3)
+    )
+    state = ours.to_bytes()
+    after = ds.Bank.from_bytes(state, n_threads=1).merge(theirs).nbytes
+    merged = (
+        ds.Bank.from_bytes(state, n_threads=1).set_limits(max_bytes=FACTOR * after).merge(theirs)
+    )
+    assert merged.nbytes <= FACTOR * after
+    bank = ds.Bank.from_bytes(state, n_threads=1).set_limits(max_bytes=after - 1)
+    before = bank.to_bytes()
+    with pytest.raises(LimitError, match="max_bytes is"):
+        bank.merge(theirs)
+    assert bank.to_bytes() == before
+
+
+def test_dense_frames_of_other_columns_are_refused_before_they_merge():
+    frame = pd.DataFrame(np.random.default_rng(5).normal(size=(50, 2000))).rename(columns=str)
+    labels = np.arange(50) % 2
+    bank = ds.Bank(missing="ignore", max_bytes=200_000).update(frame.iloc[:, :5], labels)
+    with pytest.raises(LimitError, match="max_bytes is 200,000"):
+        bank.merge(ds.Bank(missing="ignore").update(frame.iloc[:, 5:], labels))
+
+
+@pytest.mark.parametrize("quantiles", [True, False])
+def test_ever_more_columns_fit_a_limit_little_above_what_they_take(quantiles):
+    """Rows of svmlight files: each batch has as many columns as have been seen so far."""
+    rng = np.random.default_rng(6)
+    batches = []
+    for k in range(30):
+        late = flags(rng, 300, 2000, 10)
+        X = sparse.hstack([flags(rng, 300, 2000, 10), sparse.csr_array((300, 2000 * k)), late])
+        batches.append((X.tocsr(), rng.integers(0, 2, 300)))
+    whole = ds.Bank(quantiles=quantiles)
+    fill(whole, batches)
+    bank = ds.Bank(quantiles=quantiles, max_bytes=1.1 * whole.nbytes)
+    fill(bank, batches)
+    assert bank.nbytes == whole.nbytes
+    narrow = ds.Bank(quantiles=quantiles, max_bytes=0.5 * whole.nbytes, on_limit="ignore_new")
+    fill(narrow, batches)
+    assert narrow.n_rows == whole.n_rows
+    assert 0.3 * whole.nbytes < narrow.nbytes <= 0.5 * whole.nbytes

@@ -1,0 +1,99 @@
+"""What is learned from reviews: weights of half-lives, and the single best one."""
+
+import numpy as np
+import pytest
+
+import driftsieve as ds
+from driftsieve.memory.sums import Sums
+
+
+def review(sums, weights, n_features, rng, noise=0.1, n_reviews=1):
+    for _ in range(n_reviews):
+        before = rng.normal(size=(len(weights), n_features))
+        fresh = np.asarray(weights) @ before + noise * rng.normal(size=n_features)
+        sums = sums.reviewed(before, fresh, k=max(1, n_features // 10))
+    return sums
+
+
+def test_weights_are_those_of_the_best_prediction():
+    rng = np.random.default_rng(0)
+    sums = review(Sums.empty(3), [0.0, 0.7, 0.3], 500, rng, n_reviews=20)
+    np.testing.assert_allclose(sums.weights(), [0.0, 0.7, 0.3], atol=0.02)
+    assert sums.best_rung() == 1
+
+
+def test_shares_are_never_negative_and_weights_may_be():
+    rng = np.random.default_rng(0)
+    sums = review(Sums.empty(3), [-1.0, 1.0, 0.2], 500, rng, n_reviews=5)
+    assert (sums.shares() >= 0).all()
+    assert sums.shares()[0] == 0
+    assert sums.shares().sum() == pytest.approx(1)
+    assert sums.weights()[0] < -0.5
+
+
+def test_weights_are_equal_where_all_memories_mislead():
+    rng = np.random.default_rng(0)
+    before = np.tile(rng.normal(size=50), (3, 1))
+    sums = Sums.empty(3).reviewed(before, -before[0], k=5)
+    assert (sums.shares() == 1 / 3).all()
+
+
+def test_before_any_review_weights_are_equal_and_the_longest_memory_is_best():
+    sums = Sums.empty(4)
+    np.testing.assert_array_equal(sums.weights(), np.full(4, 0.25))
+    assert sums.best_rung() == 3
+
+
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_noise_of_few_features_leaves_weights_near_equal_ones(n_features):
+    rng = np.random.default_rng(1)
+    sums = Sums.empty(3)
+    for _ in range(3):
+        before = 1e-3 * rng.normal(size=(3, n_features))
+        sums = sums.reviewed(before, rng.normal(size=n_features), k=1)
+    np.testing.assert_allclose(sums.weights(), np.full(3, 1 / 3), atol=0.05)
+
+
+def test_earlier_reviews_fade():
+    rng = np.random.default_rng(2)
+    sums = review(Sums.empty(2), [1.0, 0.0], 200, rng, n_reviews=10)
+    sums = review(sums, [0.0, 1.0], 200, rng, n_reviews=40)
+    np.testing.assert_allclose(sums.weights(), [0.0, 1.0], atol=0.03)
+
+
+def test_sums_add_up():
+    rng = np.random.default_rng(3)
+    one, other = (review(Sums.empty(2), [0.5, 0.5], 50, rng) for _ in range(2))
+    both = one.plus(other)
+    np.testing.assert_array_equal(both.products, one.products + other.products)
+    assert both.n_reviews == 2
+
+
+def test_what_all_features_have_in_common_does_not_count():
+    rng = np.random.default_rng(4)
+    before = rng.normal(size=(2, 300))
+    fresh = before[0] + 0.1 * rng.normal(size=300)
+    plain = Sums.empty(2).reviewed(before, fresh, k=10)
+    shifted = Sums.empty(2).reviewed(before + np.array([[5.0], [-3.0]]), fresh + 11.0, k=10)
+    np.testing.assert_allclose(plain.weights(), shifted.weights(), rtol=1e-9)
+    np.testing.assert_allclose(plain.captured, shifted.captured, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_gives_no_gain_and_a_leap_gives_one(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((12_000, 30))
+    noise = ds.FeatureScreener(k=3, half_life="auto").fit(X, rng.integers(0, 2, len(X)))
+    assert np.isnan(noise.memory_.gain)
+    assert "Too little is relevant" in str(noise.memory_)
+    halves = np.where(np.arange(len(X)) < 6000, X[:, 0] + X[:, 1], X[:, 2] + X[:, 3])
+    leaps = ds.FeatureScreener(k=2, half_life="auto").fit(X, halves > 0)
+    assert leaps.memory_.gain > 0.1
+
+
+def test_where_nothing_predicts_all_half_lives_count():
+    before = np.array([[1.0, 0.0, 0.0], [0.9, 0.1, 0.0]])
+    sums = Sums.empty(2)
+    for _ in range(50):
+        sums = sums.reviewed(before, np.array([-1.0, 0.5, 0.5]), k=1)
+    np.testing.assert_array_equal(sums.weights(), [0.5, 0.5])

@@ -1,0 +1,87 @@
+"""Importing the package stays light: nothing optional, nothing of the command line."""
+
+import subprocess
+import sys
+
+import driftsieve as ds
+from driftsieve import exceptions
+
+HEAVY = {
+    "altair",
+    "dask",
+    "distributed",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pyspark",
+    "rich",
+    "river",
+    "typer",
+}
+
+
+def test_import_brings_in_nothing_optional() -> None:
+    program = (
+        "import sys, driftsieve as ds\n"
+        "assert ds.Bank and ds.Batch and ds.as_batches and ds.ScoreHistory and ds.evaluate\n"
+        "assert ds.offline and ds.scores and ds.Snapshot and not hasattr(ds, 'limits')\n"
+        "print(*sys.modules)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = {name.partition(".")[0] for name in run.stdout.split()}
+    assert {"driftsieve", "numpy"} <= loaded
+    assert not loaded & HEAVY
+
+
+# Modules that callers may import from; all others start with an underscore.
+PUBLIC_MODULES = {
+    "bank",
+    "batch",
+    "cli",
+    "distributed",
+    "evaluate",
+    "exceptions",
+    "history",
+    "learners",
+    "memory",
+    "offline",
+    "report",
+    "reproduce",
+    "river",
+    "scores",
+    "screener",
+    "selection",
+    "snapshot",
+    "sources",
+}
+
+
+def test_all_that_the_package_shows_is_public() -> None:
+    program = (
+        "import importlib, pkgutil, driftsieve as ds\n"
+        "for found in pkgutil.iter_modules(ds.__path__):\n"
+        "    if found.name != '__main__':\n"
+        "        importlib.import_module(f'driftsieve.{found.name}')\n"
+        "for name in ds.__all__:\n"
+        "    getattr(ds, name)\n"
+        "print(*(name for name in vars(ds) if not name.startswith('_')))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    names = {name for name in ds.__all__ if not name.startswith("_")}
+    assert set(run.stdout.split()) == PUBLIC_MODULES | names
+    assert dir(ds) == sorted(ds.__all__)
+
+
+def test_every_exception_is_exported_and_a_driftsieve_error() -> None:
+    for name in exceptions.__all__:
+        found = getattr(exceptions, name)
+        assert getattr(ds, name) is found
+        assert issubclass(found, ds.DriftsieveError | Warning)
+    defined = {name for name, value in vars(exceptions).items() if isinstance(value, type)}
+    assert defined == set(exceptions.__all__)
+    for error in (ds.RowError, ds.SourceError, ds.LimitError, ds.StateError):
+        assert issubclass(error, ValueError)

@@ -1,0 +1,33 @@
+"""The experiments on learned memory, at a very small size."""
+
+import numpy as np
+import pytest
+
+from driftsieve.reproduce.memory import compared, result
+from driftsieve.reproduce.memory_real import compared as compared_real
+from driftsieve.reproduce.memory_real import swap100
+from driftsieve.reproduce.memory_streams import KINDS, MemoryStream
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_stream_has_as_many_true_features_at_all_times(kind):
+    stream = MemoryStream(kind, 4800, 60, 6)
+    for row in (0, 2399, 2400, 4799):
+        true = stream.true_at(row)
+        assert len(np.unique(true)) == 6
+        assert 0 <= true.min() <= true.max() < 60
+
+
+def test_learned_memory_stands_beside_every_half_life():
+    records = compared(MemoryStream("leaps", 4800, 60, 6), ["t"])
+    assert len(records) == 10 * 3
+    found = result(records)
+    assert len(found.tables[""]) == 1
+    assert all(0 <= record["rate"] <= 1 for record in records)
+
+
+def test_relevance_captured_on_a_stream():
+    stream = swap100()
+    part = type(stream)(stream.X[:3000], stream.y[:3000], (10,))
+    records = list(compared_real("swap100", part, "t"))
+    assert {record["memory"] for record in records} >= {"learned", np.inf}
