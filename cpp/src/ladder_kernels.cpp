@@ -5,7 +5,11 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <utility>
+
+#include "driftsieve/memory/coming.hpp"
+#include "driftsieve/quantiles/edge_goal.hpp"
 
 namespace driftsieve::DRIFTSIEVE_ISA {
 namespace {
@@ -40,6 +44,26 @@ struct Line {
         Line other;
         other.load(from);
         add(other);
+    }
+    // Sets the number of one half-life to 0, and returns what it was.
+    double take(std::size_t r) {
+        double number;
+        if (r < 4 * kFull) {
+            number = full[r / 4][r % 4];
+            full[r / 4][r % 4] = 0.0;
+        } else {
+            number = std::exchange(rest[r - 4 * kFull], 0.0);
+        }
+        return number;
+    }
+    // Whether a number of this line is at least that of `goal`.
+    bool reaches(const Line& goal) const {
+        using Mask = decltype(full[0] >= full[0]);
+        Mask any{};
+        for (std::size_t k = 0; k < kFull; ++k) any |= full[k] >= goal.full[k];
+        bool reaches = (any[0] | any[1] | any[2] | any[3]) != 0;
+        for (std::size_t k = 0; k < kRest; ++k) reaches |= rest[k] >= goal.rest[k];
+        return reaches;
     }
     // Whether a number of this line and of `more` is together above that of `most`.
     bool exceeds(const Line& more, const Line& most) const {
@@ -219,6 +243,80 @@ std::size_t merge(const LadderKernels::Merge& lists) {
     return out;
 }
 
+template <std::size_t R>
+struct RunningSums {  // RunningSum of each half-life
+    Line<R> before, stretch;
+    std::size_t count = 0;
+
+    RunningSums() {
+        before.clear();
+        stretch.clear();
+    }
+    void add(const Line<R>& weights) {
+        stretch.add(weights);
+        if (++count % RunningSum::kStretch != 0) return;
+        before.add(stretch);
+        stretch.clear();
+    }
+    Line<R> value() const {
+        Line<R> sum = before;
+        sum.add(stretch);
+        return sum;
+    }
+};
+
+template <std::size_t R>
+void cut(const LadderKernels::Cut& list) {
+    const std::size_t width = list.n_classes * R;
+    RunningSums<R> all;
+    Line<R> line;
+    for (std::size_t k = 0; k < list.n * width; k += R) {
+        line.load(list.weights + k);
+        all.add(line);
+    }
+    double total[R], goal[R], reached[R];
+    all.value().store(total);
+    std::size_t edge[R] = {};
+    const auto next_goal = [&](std::size_t r) {
+        const bool is_reached = edge[r] + 1 == list.n_bins || total[r] == 0.0;
+        goal[r] = is_reached ? std::numeric_limits<double>::infinity()
+                             : edge_goal(edge[r], total[r], list.n_bins);
+    };
+    for (std::size_t r = 0; r < R; ++r) next_goal(r);
+    Line<R> goals, bin[kFewClasses];
+    goals.load(goal);
+    for (std::size_t c = 0; c < list.n_classes; ++c) bin[c].clear();
+    const auto close_bin = [&](std::size_t r) {
+        double* into = list.bins + (r * list.n_bins + edge[r]) * list.n_classes;
+        for (std::size_t c = 0; c < list.n_classes; ++c) into[c] = bin[c].take(r);
+    };
+    RunningSums<R> so_far;
+    for (std::size_t i = 0; i < list.n; ++i) {
+        for (std::size_t c = 0; c < list.n_classes; ++c) {
+            line.load(list.weights + i * width + c * R);
+            bin[c].add(line);
+            so_far.add(line);
+        }
+        // the last one reaches everything, whatever rounding says
+        const bool last = i + 1 == list.n;
+        const Line<R> now = so_far.value();
+        if (!last && !now.reaches(goals)) continue;
+        now.store(reached);
+        for (std::size_t r = 0; r < R; ++r) {
+            const bool ends = last && total[r] != 0.0 && edge[r] + 1 < list.n_bins;
+            if (!ends && !(reached[r] >= goal[r])) continue;
+            close_bin(r);
+            while (edge[r] + 1 < list.n_bins && (last || reached[r] >= goal[r])) {
+                list.edges[r * (list.n_bins - 1) + edge[r]++] = list.values[i];
+                next_goal(r);
+            }
+        }
+        goals.load(goal);
+    }
+    for (std::size_t r = 0; r < R; ++r)
+        if (total[r] != 0.0) close_bin(r);
+}
+
 // Calls the one of these functions that is for so many half-lives.
 template <class Function, std::size_t... K, class... Args>
 auto dispatch(std::size_t rungs, const Function& function, std::index_sequence<K...>,
@@ -254,6 +352,7 @@ const LadderKernels ladder_kernels = {
     [](std::size_t rungs, const LadderKernels::Merge& lists) {
         return DRIFTSIEVE_FOR_RUNGS(merge, lists);
     },
+    [](std::size_t rungs, const LadderKernels::Cut& list) { DRIFTSIEVE_FOR_RUNGS(cut, list); },
     [](std::size_t rungs, const float* packed, std::size_t n, const double* unit, double* out) {
         DRIFTSIEVE_FOR_RUNGS(unpack, packed, n, unit, out);
     },

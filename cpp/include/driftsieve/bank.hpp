@@ -231,7 +231,7 @@ class Bank {
         };
         if (const auto* dense = std::get_if<DenseStore>(&store_)) {
             const DenseReader reader = dense->reader(now, fading());
-            const std::size_t n_bins = out.bins == nullptr ? 0 : out.n_bins;
+            const std::size_t n_bins = out.bins_to_cut();
             write([&](std::size_t lo, std::size_t hi, const auto&, const auto& visit) {
                 reader.read(lo, hi, n_bins, visit);
             });
@@ -251,7 +251,7 @@ class Bank {
         if (ladder == nullptr) return;  // no rows, no features
         std::vector<Ledger> now;
         for (const std::size_t rung : rungs) now.push_back(current_ledger(rung));
-        const LadderStore::Reader reader(*ladder, rungs, now);
+        const LadderStore::Reader reader(*ladder, rungs, now, out[0].bins_to_cut());
         parallel_chunks(out[0].n_features, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
             std::vector<SnapshotWriter> writers;
             for (std::size_t k = 0; k < rungs.size(); ++k)
@@ -271,7 +271,7 @@ class Bank {
         std::vector<SnapshotWriter> writers;
         for (std::size_t k = 0; k < rungs.size(); ++k)
             writers.emplace_back(out[k], now[k].totals, unit_of(rungs[k], now[k].epoch));
-        LadderStore::Reader(*ladder, rungs, now)
+        LadderStore::Reader(*ladder, rungs, now, out[0].bins_to_cut())
             .read_chosen(features, [&](std::size_t k, std::size_t i, const Column& column) {
                 writers[k].write(column, i);
             });
@@ -286,7 +286,7 @@ class Bank {
         const auto visit = [&](std::size_t, const Column& column) { take(column); };
         if (const auto* dense = std::get_if<DenseStore>(&store_)) {
             const DenseReader reader = dense->reader(now, fading());
-            const std::size_t n_bins = out.bins == nullptr ? 0 : out.n_bins;
+            const std::size_t n_bins = out.bins_to_cut();
             for (i = 0; i < features.size(); ++i)
                 reader.read(features[i], features[i] + 1, n_bins, visit);
         }

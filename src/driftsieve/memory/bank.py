@@ -216,9 +216,9 @@ class LearnedBank:
 
     @property
     def _n_best(self) -> int:
-        """How many features memories are compared by."""
-        quarter: int = self.n_features // 4
-        return max(1, min(self.k or self.n_features // 10, quarter))
+        """How many features memories are compared by, of those that a review compares."""
+        n_compared = len(self._period.features) or self.n_features
+        return max(1, min(self.k or self.n_features // 10, n_compared // 4))
 
     @property
     def _left(self) -> int:

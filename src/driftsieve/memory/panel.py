@@ -11,12 +11,12 @@ Indices = NDArray[np.int64]
 
 AT_FIRST, ALWAYS = 64, 16
 """So many features are compared whatever it costs, in the first reviews and in all."""
-VALUES_PER_FEATURE = {"quantiles": 14_000, "moments": 3600, "sparse": 700}
+VALUES_PER_FEATURE = {"quantiles": 5000, "moments": 6000, "sparse": 700}
 """Values to take in for each feature to compare, by what the bank keeps: comparing one at all
 half-lives costs a fifth of taking in as many values and of comparing it. Reviews then cost a fifth
 of the time, however many features there are. These are counts, never times, so that the same rows
 give the same state everywhere."""
-KEPT = 0.5
+KEPT = 0.7
 """Share of the panel that stays: the features with the largest relevance."""
 
 
@@ -24,7 +24,7 @@ def panel_size(n_features: int, n_values: int, kind: str, *, is_first: bool = Fa
     """How many features may be compared after that many values.
 
     >>> panel_size(6, 6000, "quantiles"), panel_size(1000, 6_400_000, "quantiles")
-    (6, 457)
+    (6, 1000)
     """
     at_least = AT_FIRST if is_first else ALWAYS
     return min(n_features, max(at_least, n_values // VALUES_PER_FEATURE[kind]))

@@ -20,7 +20,7 @@ SHORT, MIDDLE, LONG = 500, 1000, 1600
 FEW = 16
 DOUBLES_AFTER = 16
 """Reviews after which periods get twice as long, until they are as long as a block of the bank."""
-LONGEST = 6400
+LONGEST = 3200
 N_RECENT = 4096
 
 
@@ -94,7 +94,7 @@ def rows_of_period(bank: Bank, n_reviews: int) -> int:
 
 def _columns(X: Any, features: Indices) -> Any:
     if isinstance(X, np.ndarray):
-        return X[:, features]
+        return X.take(features, axis=1)
     place = np.searchsorted(features, X.indices)
     place[place == len(features)] = 0
     kept = features[place] == X.indices

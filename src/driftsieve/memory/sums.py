@@ -12,7 +12,6 @@ from driftsieve.snapshot import Floats
 HALF_LIFE, HALF_LIFE_ROWS = 5.0, 8000.0
 """Reviews, or rows if that is sooner, after which a review counts half."""
 RIDGE = 0.003
-SECOND_RIDGE = 0.2
 PRIOR_SPREAD = 3.0  # how far the weights may be from equal ones, as a standard deviation
 
 
@@ -68,18 +67,13 @@ class Sums:
     def weights(self) -> Floats:
         """(H,) what the relevance at each half-life counts in the prediction of fresh relevance.
 
-        Least squares, with a ridge that pulls the weights towards the non-negative ones. Some may
-        be negative: what a short memory has more than a long one counts after a leap.
+        Non-negative least squares. Equal weights where no half-life predicts anything.
         """
         fit = self._fit()
         if fit is None:
             return self._equal()
-        gram, answers, scale = fit
-        first = _non_negative(gram, answers)
-        if not first.any():  # no half-life predicts anything
-            return self._equal()
-        more = np.linalg.solve(gram + SECOND_RIDGE * np.eye(len(gram)), answers - gram @ first)
-        return np.asarray((first + more) / scale)
+        sizes = _non_negative(*fit[:2])
+        return sizes / fit[2] if sizes.any() else self._equal()
 
     def shares(self) -> Floats:
         """(H,) how much each half-life counts in the non-negative fit; they sum to 1."""

@@ -26,6 +26,8 @@ struct SnapshotArrays {
     double* edges = nullptr;           // p x (K - 1)
     double* rank_error = nullptr;      // p
     double* design_effect = nullptr;   // p
+
+    std::size_t bins_to_cut() const { return bins == nullptr ? 0 : n_bins; }
 };
 
 // Writes columns as a snapshot has them: weights times `unit`. Each thread has its own.

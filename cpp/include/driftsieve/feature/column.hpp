@@ -7,6 +7,7 @@
 
 #include "driftsieve/feature/feature_state.hpp"
 #include "driftsieve/feature/open_column.hpp"
+#include "driftsieve/quantiles/cut_bins.hpp"
 #include "driftsieve/quantiles/exact/exact_strip.hpp"
 
 namespace driftsieve {
@@ -33,6 +34,7 @@ struct Column {
     // are then of use.
     const ExactStrip* exact = nullptr;
     std::size_t place = 0;
+    const CutBins* cut = nullptr;  // where not null, the bins; the summary is then empty
 
     // Empty, but for mini-bins that are to be written.
     void reset(std::size_t n_classes, std::size_t n_mini_bins = 0) {
@@ -46,6 +48,7 @@ struct Column {
         counted = nullptr;
         open = nullptr;
         exact = nullptr;
+        cut = nullptr;
     }
 
     std::size_t n_classes() const { return moments.size(); }
@@ -79,6 +82,7 @@ struct Column {
     // What the rows of a class weigh whose values are here.
     double weight(std::size_t cls) const {
         if (exact != nullptr) return exact->rows(cls);
+        if (cut != nullptr) return cls < cut->n_classes() ? cut->weight(cls) : 0.0;
         if (open != nullptr) return open->column.buckets().sum(cls);
         double sum = 0.0;
         for (std::size_t i = 0; i < summary.size(); ++i) sum += summary.of(i)[cls];

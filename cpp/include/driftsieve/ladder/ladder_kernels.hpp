@@ -68,6 +68,20 @@ struct LadderKernels {
     };
     std::size_t (*merge)(std::size_t rungs, const Merge& lists);
 
+    // Cuts a list into quantile bins as BinCutter does a summary, at all half-lives in one walk.
+    // Edges and bins (bin after bin, class after class) stand half-life after half-life. They are
+    // NaN and 0 before, and stay so at a half-life without weight.
+    struct Cut {
+        std::size_t n_classes;
+        const double* values;
+        const double* weights;  // class after class, at each half-life
+        std::size_t n;
+        std::size_t n_bins;
+        double* edges;
+        double* bins;
+    };
+    void (*cut)(std::size_t rungs, const Cut& list);
+
     // n lines of one number for each half-life: as floats in units of their own, rounded up, and
     // back; and the largest of each half-life, or 0.
     void (*unpack)(std::size_t rungs, const float* packed, std::size_t n, const double* unit,

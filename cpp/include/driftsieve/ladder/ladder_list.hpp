@@ -49,6 +49,15 @@ class LadderList {
         kernels().ladder->unpack(rungs, hidden_.data(), size(), unit_.data(), out.data());
     }
 
+    // The most that a mini-bin hides at each half-life.
+    void largest_hidden(std::span<double> out) const {
+        std::fill(out.begin(), out.end(), 0.0);
+        for (std::size_t i = 0; i < hidden_.size(); i += out.size())
+            for (std::size_t r = 0; r < out.size(); ++r)
+                out[r] = std::max(out[r], static_cast<double>(hidden_[i + r]));
+        for (std::size_t r = 0; r < unit_.size(); ++r) out[r] *= unit_[r];
+    }
+
     void store(std::span<const double> values, const double* hidden, const double* weights,
                std::size_t n_classes, std::size_t rungs) {
         n_classes_ = static_cast<std::uint32_t>(n_classes);

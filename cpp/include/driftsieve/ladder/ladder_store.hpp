@@ -10,6 +10,7 @@
 
 #include "driftsieve/dense/dense_store.hpp"
 #include "driftsieve/feature/column.hpp"
+#include "driftsieve/ladder/ladder_cutter.hpp"
 #include "driftsieve/ladder/ladder_intake.hpp"
 
 namespace driftsieve {
@@ -39,7 +40,7 @@ class LadderStore {
     // More than at one half-life: the state is larger, and is touched once a block.
     std::size_t rows_per_block() const { return rows_per_block(config_); }
     static std::size_t rows_per_block(const Config& config) {
-        return std::min<std::size_t>(4 * DenseStore::rows_per_block(config, 0), 64000);
+        return std::min<std::size_t>(2 * DenseStore::rows_per_block(config, 0), 64000);
     }
 
     template <class T>
@@ -129,10 +130,10 @@ class LadderStore {
     // half-life alone would not have taken in yet is read as it came.
     class Reader {
       public:
-        // `now`: see ledger(), for each of these half-lives.
+        // `now`: see ledger(), for each of these half-lives. Without quantiles there are 0 bins.
         Reader(const LadderStore& store, std::span<const std::size_t> rungs,
-               std::span<const Ledger> now)
-            : store_(store), rungs_(rungs), now_(now) {
+               std::span<const Ledger> now, std::size_t n_bins)
+            : store_(store), rungs_(rungs), now_(now), n_bins_(n_bins) {
             if (store.open_rows() == 0) return;
             if (store.ledgers_[0].empty() &&
                 store.open_rows() < DenseStore::rows_per_block(store.config_, 0)) {
@@ -150,7 +151,9 @@ class LadderStore {
             constexpr std::size_t kFeatures = 64;
             for (std::size_t j = lo; j < hi; j += kFeatures) {
                 const std::size_t n = std::min(hi - j, kFeatures);
-                read_some({store_.features_.data() + j, n}, open_values().columns(j, n), j, visit);
+                const LadderFeature* features[kFeatures];
+                for (std::size_t k = 0; k < n; ++k) features[k] = &store_.features_[j + k];
+                read_some({features, n}, open_values().columns(j, n), j, visit);
             }
         }
 
@@ -159,19 +162,18 @@ class LadderStore {
         void read_chosen(std::span<const std::size_t> features, const Visit& visit) const {
             constexpr std::size_t kFeatures = Strip::kWidth;
             const MatrixView<double> open = open_values();
-            std::vector<LadderFeature> some;
             std::vector<double> values;
             for (std::size_t i = 0; i < features.size(); i += kFeatures) {
                 const std::size_t n = std::min(features.size() - i, kFeatures);
-                some.clear();
-                for (std::size_t k = 0; k < n; ++k)
-                    some.push_back(store_.features_[features[i + k]]);
+                const LadderFeature* some[kFeatures];
+                for (std::size_t k = 0; k < n; ++k) some[k] = &store_.features_[features[i + k]];
                 values.resize(open.n_rows * n);
                 for (std::size_t row = 0; row < open.n_rows; ++row)
                     for (std::size_t k = 0; k < n; ++k)
                         values[row * n + k] = open.at(row, features[i + k]);
-                read_some(some, {values.data(), static_cast<std::ptrdiff_t>(n), 1, open.n_rows, n},
-                          i, visit);
+                read_some({some, n},
+                          {values.data(), static_cast<std::ptrdiff_t>(n), 1, open.n_rows, n}, i,
+                          visit);
             }
         }
 
@@ -179,6 +181,7 @@ class LadderStore {
         const LadderStore& store_;
         std::span<const std::size_t> rungs_;
         std::span<const Ledger> now_;
+        std::size_t n_bins_;
         std::vector<RowBlock> open_;           // of each half-life, where they are read as they are
         std::vector<LadderArrival> arrivals_;  // one, where they are taken in
 
@@ -186,23 +189,33 @@ class LadderStore {
 
         // Features with their open rows; the first is number `lo` to the visitor.
         template <class Visit>
-        void read_some(std::span<const LadderFeature> features, const MatrixView<double>& rows,
+        void read_some(std::span<const LadderFeature*> features, const MatrixView<double>& rows,
                        std::size_t lo, const Visit& visit) const {
             std::vector<LadderFeature> copies;
             if (!arrivals_.empty()) {
-                copies.assign(features.begin(), features.end());
+                for (const LadderFeature* feature : features) copies.push_back(*feature);
                 LadderIntake(store_.config_, store_.rungs(), copies).take(rows, arrivals_, 1);
-                features = copies;
+                for (std::size_t j = 0; j < copies.size(); ++j) features[j] = &copies[j];
             }
             Column column;
+            LadderCutter cutter(store_.rungs(), n_bins_);
+            CutBins bins;
             Room<double> values;
             std::vector<std::uint32_t> sorted;
             for (std::size_t j = 0; j < features.size(); ++j) {
-                if (!open_.empty()) sort(rows.columns(j, 1), sorted);
+                if (!open_.empty())
+                    sort(rows.columns(j, 1), sorted);
+                else if (n_bins_ > 0)
+                    cutter.cut(features[j]->list);
                 for (std::size_t k = 0; k < rungs_.size(); ++k) {
                     column.reset(now_[k].totals.size());
-                    load(features[j], k, column);
-                    if (!open_.empty()) add_open(rows.columns(j, 1), sorted, k, values, column);
+                    load(*features[j], k, column);
+                    if (!open_.empty()) {
+                        add_open(rows.columns(j, 1), sorted, k, values, column);
+                    } else if (n_bins_ > 0) {
+                        bins = cutter.at(rungs_[k]);
+                        column.cut = &bins;
+                    }
                     visit(k, lo + j, column);
                 }
             }
@@ -263,7 +276,6 @@ class LadderStore {
                 column.missing[c] = feature.missing[c * rungs + rung].weight;
                 column.missing_squared[c] = feature.missing[c * rungs + rung].squared;
             }
-            feature.list.load(rung, rungs, column.n_classes(), column.summary);
         }
     };
 

@@ -27,6 +27,7 @@ class BinCutter {
     // Returns how much any rank may be off.
     double cut(const Column& column, const CutTarget& out) {
         if (column.exact != nullptr) return copy(*column.exact, column.place, column, out);
+        if (column.cut != nullptr) return column.cut->copy(out);
         if (column.open != nullptr) return open_.cut(*column.open, out);
         out.clear();
         if (column.counted == nullptr) return cut(column.summary, out);

@@ -23,6 +23,8 @@ inline std::size_t edge_rank(std::size_t edge, std::size_t n, std::size_t n_bins
 // Added up in stretches, so that the sum of a million weights is right well within the tolerance.
 class RunningSum {
   public:
+    static constexpr std::size_t kStretch = 256;
+
     void add(double weight) {
         stretch_ += weight;
         if (++count_ % kStretch != 0) return;
@@ -32,8 +34,6 @@ class RunningSum {
     double value() const { return before_ + stretch_; }
 
   private:
-    static constexpr std::size_t kStretch = 256;
-
     double before_ = 0.0;
     double stretch_ = 0.0;
     std::size_t count_ = 0;
