@@ -18,7 +18,7 @@ from benchmarks.arena.streams import STREAMS, Stream, load
 from driftsieve.reproduce.datasets import MissingDataError
 
 QUICK = ("usenet1", "weather", "swap100")
-QUICK_ROWS = 700
+QUICK_ROWS = 1200
 
 
 def main() -> None:
@@ -57,7 +57,7 @@ def measured(stream: Stream, options: argparse.Namespace) -> dict[str, Any]:
     n_seeds = options.seeds or (1 if options.quick else 20 if n_rows < 2000 else 4)
     start = time.process_time()
     results = evaluate(stream, competitors(n_rows * n_features), n_seeds)
-    whole = evaluate(stream, PEERS, n_seeds if options.quick else max(n_seeds, 8), whole=True)
+    whole = evaluate(stream, PEERS, n_seeds, whole=True)
     return {
         "name": stream.name,
         "k": stream.k,
