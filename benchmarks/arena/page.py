@@ -11,6 +11,7 @@ from statistics import fmean, median, stdev
 from typing import Any
 
 from benchmarks.arena.competitors import DEFAULT, HALF_LIVES, NONE, guess, learned
+from benchmarks.arena.streams import STREAMS
 from benchmarks.page import described, fill, refuse_quick
 from driftsieve.scores import SCORES
 
@@ -43,14 +44,28 @@ PUBLISHED: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.arena.page", description=__doc__)
     parser.add_argument("--page", type=Path, default=Path("docs/arena.md"))
-    parser.add_argument("--json", type=Path, default=Path("build/bench-arena.json"))
+    parser.add_argument(
+        "--json", type=Path, nargs="+", default=[Path("build/bench-arena.json")], help="of any runs"
+    )
     options = parser.parse_args()
-    found = json.loads(options.json.read_text(encoding="utf-8"))
-    refuse_quick(options.json, found)
+    found = joined(options.json)
     text = options.page.read_text(encoding="utf-8")
     for name, content in contents(found).items():
         text = fill(text, name, content)
     options.page.write_text(text, encoding="utf-8")
+
+
+def joined(paths: list[Path]) -> Found:
+    """What runs of different streams have found, in the order of the streams."""
+    runs = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    for path, run in zip(paths, runs, strict=True):
+        refuse_quick(path, run)
+    order = [f"{name}, {k}" for name, k in STREAMS]
+    streams = sorted(
+        (s for run in runs for s in run["streams"]), key=lambda s: order.index(title(s))
+    )
+    missing = {name: why for run in runs for name, why in run["missing"].items()}
+    return {**runs[0], "streams": streams, "missing": missing}
 
 
 def contents(found: Found) -> dict[str, str]:
