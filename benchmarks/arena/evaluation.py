@@ -39,7 +39,7 @@ class Contestant:
     learners: list[SGDClassifier]
     correct: NDArray[np.int64]
     columns: Columns = field(init=False)
-    nb_correct: int = 0
+    nb_correct: list[int] = field(default_factory=list)
     captured: float = 0.0
     seconds: list[float] = field(default_factory=list)
     selections: list[Columns] = field(default_factory=list)
@@ -87,7 +87,7 @@ def evaluate(
             if step:
                 contestant.correct += contestant.n_correct(X, batch.y)
                 predicted = predictor.predict(contestant.columns)
-                contestant.nb_correct += np.count_nonzero(predicted == batch.y)
+                contestant.nb_correct.append(int(np.count_nonzero(predicted == batch.y)))
                 if fresh is not None:
                     contestant.captured += float(fresh[contestant.columns].sum())
             contestant.learn(getattr(batch, contestant.takes), batch.y)
@@ -104,7 +104,8 @@ def _summary(one: Contestant, stream: Stream, n_predicted: int, name: str) -> di
     n_features = stream.X.shape[1]
     return {
         "sgd": (100 * one.correct / n_predicted).tolist(),
-        "nb": 100 * one.nb_correct / n_predicted,
+        "nb": 100 * sum(one.nb_correct) / n_predicted,
+        "nb by batch": one.nb_correct,
         "captured": None if name == NONE else one.captured,
         "stability": None if name == NONE else nogueira(one.selections, n_features),
         "ms": 1000 * float(np.mean(one.seconds)),

@@ -11,13 +11,16 @@ from statistics import fmean, median, stdev
 from typing import Any
 
 from benchmarks.arena.competitors import DEFAULT, HALF_LIVES, NONE, guess, learned
-from benchmarks.arena.streams import STREAMS
+from benchmarks.arena.streams import BATCH, STREAMS
 from benchmarks.page import described, fill, refuse_quick
 from driftsieve.scores import SCORES
 
 Found = dict[str, Any]
 
 GUESSES = [guess(score, half_life) for score in SCORES for half_life in HALF_LIVES]
+LEAP = "spam500"
+WINDOW = 10
+"""Batches of one line of the table over time."""
 SAME = ["mutual_info", *[score for score in SCORES if score != "mutual_info"]]
 FIRES = ["FIRES, minmax", "FIRES, standard"]
 OFS = ["OFS, minmax", "OFS, standard"]
@@ -75,6 +78,7 @@ def contents(found: Found) -> dict[str, str]:
     about = described(found["machine"], f"- processor time: {minutes:.0f} minutes in all")
     missing = [f"- {name} is left out: {why}" for name, why in found["missing"].items()]
     return {
+        "against": against(streams),
         "sgd": "\n".join([about, *missing]) + "\n\n" + overview(streams),
         "nb": overview(streams, naive_bayes),
         "spread": spread(streams),
@@ -84,6 +88,7 @@ def contents(found: Found) -> dict[str, str]:
         "stability": simple(streams, "stability", 2),
         "time": simple(streams, "ms", 2),
         "scores": by_score(streams),
+        "leap": "\n\n".join(over_time(s) for s in streams if s["name"] == LEAP),
         "published": against_published(streams),
     }
 
@@ -215,6 +220,44 @@ def against_peers(streams: list[Found]) -> str:
     return markdown(header, rows)
 
 
+def against(streams: list[Found]) -> str:
+    """What the tables say against the default, in sentences."""
+    peers, below, doubtful = [], [], []
+    for stream in streams:
+        results = stream["results"]
+        if (gap := sgd(results[DEFAULT]) - best(stream, [*FIRES, *OFS], sgd)) < -0.5:
+            peers.append(f"{title(stream)} ({gap:+.1f})")
+        gap, noise = gap_to_median(stream)
+        if gap < 0:
+            (below if gap < -2 * noise else doubtful).append(f"{title(stream)} ({gap:+.1f})")
+    times = [s["results"][DEFAULT]["ms"] / s["results"][OFS[0]]["ms"] for s in streams]
+    annealed = [best(s, ANNEALED, sgd) - sgd(s["results"][DEFAULT]) for s in streams]
+    unselected = [sgd(s["results"][NONE]) - sgd(s["results"][DEFAULT]) for s in streams]
+    n, n_annealed, n_unselected = len(streams), _count(annealed), _count(unselected)
+    said = [
+        (
+            f"More than 0.5 points below the better of FIRES and OFS, with the better of their two "
+            f"inputs, on {len(peers)} of {n} streams: {_listed(peers)}."
+        ),
+        (
+            f"Below the median guess beyond noise (two standard errors): {_listed(below)}. "
+            f"Below it within noise: {_listed(doubtful)}."
+        ),
+        f"`SparseFSA`, a model of all features, is more than 0.5 better on {n_annealed} of {n}.",
+        f"Without any selection, the learner is more than 0.5 better on {n_unselected} of {n}.",
+        f"A batch takes {min(times):.0f} to {max(times):.0f} times as long as with OFS.",
+    ]
+    return "\n".join(f"- {sentence}" for sentence in said)
+
+
+def _count(gaps: list[float]) -> int:
+    return sum(gap > 0.5 for gap in gaps)
+
+
+def _listed(names: list[str]) -> str:
+    return "; ".join(names) or "none"
+
+
 def _captured(result: Found) -> float:
     return result["captured"]
 
@@ -259,6 +302,23 @@ def by_score(streams: list[Found]) -> str:
             row.append(f"{number(ours)} ({ours - fixed:+.1f})")
         rows.append(row)
     return markdown(["stream, k", *SAME], rows)
+
+
+def over_time(stream: Found) -> str:
+    """Accuracy of naive Bayes in every thousand rows, with the learned memory and without."""
+    names = {"learned": DEFAULT}
+    names |= {f"{h:,.0f}": guess("mutual_info", h) for h in HALF_LIVES if math.isfinite(h)}
+    names["never forgets"] = guess("mutual_info", math.inf)
+    rows = []
+    for first in range(1, stream["rows"] // BATCH, WINDOW):
+        last = first
+        row = []
+        for name in names.values():
+            correct = stream["results"][name]["nb by batch"][first - 1 :][:WINDOW]
+            row.append(number(100 * sum(correct) / (BATCH * len(correct))))
+            last = first + len(correct)
+        rows.append([f"{BATCH * first:,} to {BATCH * last:,}", *row])
+    return markdown(["rows", *names], rows)
 
 
 def against_published(streams: list[Found]) -> str:

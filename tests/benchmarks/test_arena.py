@@ -104,6 +104,29 @@ def test_a_batch_is_predicted_before_it_is_learned() -> None:
         assert result["sgd"][0] / 100 < share + 0.1, name
 
 
+def test_selection_is_of_the_rows_before_a_batch() -> None:
+    """Column c tells the labels of batch c, and of 2 to 5 batches before, but not of c - 1."""
+
+    class Counter(Everything):
+        n_learned = 0
+
+        def learn(self, *_: Any) -> None:
+            self.n_learned += 1
+
+        def chosen(self) -> Any:
+            return np.array([min(self.n_learned, self.n_features - 1)])
+
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1500)
+    X = rng.integers(0, 2, (1500, 15)).astype(np.float64)
+    for column in range(15):
+        for batch in (column, *range(max(0, column - 5), column - 1)):
+            rows = slice(100 * batch, 100 * batch + 100)
+            X[rows, column] = y[rows]
+    (found,) = evaluate(Stream.of("s", 1, X, y), {"counter": Competitor(Counter)}, 1).values()
+    assert found["nb"] > 90
+
+
 def test_inputs_are_scaled_by_earlier_rows() -> None:
     stream = easy(400)
     later = Stream("easy", 3, stream.X.copy(), stream.y)
@@ -188,6 +211,21 @@ def test_runs_of_several_streams_are_joined(tmp_path: Path) -> None:
     found = page.joined(paths)
     assert [stream["name"] for stream in found["streams"]] == ["usenet1", "phishing"]
     assert set(found["missing"]) == {"m0", "m1"}
+
+
+def test_what_speaks_against_us_is_said() -> None:
+    results = {name: {"sgd": [80.0, 80.0], "ms": 1.0} for name in competitors(1)}
+    stream = {"name": "usenet1", "k": 10, "results": results}
+    assert page.against([stream]).count("none") == 3
+    results[DEFAULT] = {"sgd": [77.0, 78.0], "ms": 7.0}
+    peers, guesses, annealed, unselected, times = page.against([stream]).splitlines()
+    assert "1 of 1 streams: usenet1, 10 (-2.5)" in peers
+    assert "(two standard errors): usenet1, 10 (-2.5)" in guesses
+    assert "1 of 1" in annealed
+    assert "1 of 1" in unselected
+    assert "7 to 7 times" in times
+    results[DEFAULT] = {"sgd": [60.0, 98.0], "ms": 7.0}
+    assert "(two standard errors): none" in page.against([stream])
 
 
 def test_gap_to_the_median_guess_has_an_error() -> None:
