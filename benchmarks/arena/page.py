@@ -59,15 +59,16 @@ def main() -> None:
 
 
 def joined(paths: list[Path]) -> Found:
-    """What runs of different streams have found, in the order of the streams."""
+    """What the runs have found, in the order of the streams; the last run of a stream counts."""
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     for path, run in zip(paths, runs, strict=True):
         refuse_quick(path, run)
     order = [f"{name}, {k}" for name, k in STREAMS]
-    streams = sorted(
-        (s for run in runs for s in run["streams"]), key=lambda s: order.index(title(s))
-    )
-    missing = {name: why for run in runs for name, why in run["missing"].items()}
+    latest = {title(stream): stream for run in runs for stream in run["streams"]}
+    streams = sorted(latest.values(), key=lambda stream: order.index(title(stream)))
+    missing = {
+        name: why for run in runs for name, why in run["missing"].items() if name not in latest
+    }
     return {**runs[0], "streams": streams, "missing": missing}
 
 

@@ -204,13 +204,15 @@ def test_quick_run_and_page(tmp_path: Path) -> None:
 
 def test_runs_of_several_streams_are_joined(tmp_path: Path) -> None:
     paths = []
-    for i, (name, k) in enumerate([("phishing", 10), ("usenet1", 10)]):
-        run = {"quick": False, "streams": [{"name": name, "k": k}], "missing": {f"m{i}": "gone"}}
+    for i, (name, k) in enumerate([("phishing", 10), ("usenet1", 10), ("phishing", 10)]):
+        streams = [{"name": name, "k": k, "run": i}]
+        missing = {"usenet1, 10": "not there", f"m{i}": "gone"}
+        run = {"quick": False, "streams": streams, "missing": missing}
         paths.append(tmp_path / f"{i}.json")
         paths[-1].write_text(json.dumps(run), encoding="utf-8")
     found = page.joined(paths)
-    assert [stream["name"] for stream in found["streams"]] == ["usenet1", "phishing"]
-    assert set(found["missing"]) == {"m0", "m1"}
+    assert [(s["name"], s["run"]) for s in found["streams"]] == [("usenet1", 1), ("phishing", 2)]
+    assert set(found["missing"]) == {"m0", "m1", "m2"}
 
 
 def test_what_speaks_against_us_is_said() -> None:
