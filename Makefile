@@ -139,12 +139,10 @@ bench-instructions: .venv/.built  ## Count the instructions of the hot loops; fa
 	@cmake --build build/hot --target driftsieve_hot_loops
 	@$(BIN)/python -m benchmarks.instructions build/hot/driftsieve_hot_loops $(ARGS)
 
-bench-docs: .venv/.bench  ## Measure all of it, and put the figures into the docs
+bench-docs: .venv/.bench  ## Measure all of it, and put the figures into docs/performance.md
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.scaling --images docs/images
 	@$(BIN)/python -m benchmarks.page
-	@$(BIN)/python -m benchmarks.arena
-	@$(BIN)/python -m benchmarks.arena.page
 
 # Not --quiet: it would hide warnings from --strict too.
 GALLERY ?= sensors text_tfidf urls clicks river_stream spark_days

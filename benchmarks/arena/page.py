@@ -311,14 +311,12 @@ def over_time(stream: Found) -> str:
     names |= {f"{h:,.0f}": guess("mutual_info", h) for h in HALF_LIVES if math.isfinite(h)}
     names["never forgets"] = guess("mutual_info", math.inf)
     rows = []
-    for first in range(1, stream["rows"] // BATCH, WINDOW):
-        last = first
-        row = []
-        for name in names.values():
-            correct = stream["results"][name]["nb by batch"][first - 1 :][:WINDOW]
-            row.append(number(100 * sum(correct) / (BATCH * len(correct))))
-            last = first + len(correct)
-        rows.append([f"{BATCH * first:,} to {BATCH * last:,}", *row])
+    for first in range(BATCH, stream["rows"], BATCH * WINDOW):  # the first batch is not predicted
+        end = min(first + BATCH * WINDOW, stream["rows"])
+        batches = slice(first // BATCH - 1, first // BATCH - 1 + WINDOW)
+        correct = [sum(stream["results"][n]["nb by batch"][batches]) for n in names.values()]
+        shares = (number(100 * c / (end - first)) for c in correct)
+        rows.append([f"{first:,} to {end:,}", *shares])
     return markdown(["rows", *names], rows)
 
 

@@ -230,6 +230,14 @@ def test_what_speaks_against_us_is_said() -> None:
     assert "(two standard errors): none" in page.against([stream])
 
 
+def test_accuracy_over_time_counts_the_rows_of_the_last_batch() -> None:
+    result = {"nb by batch": [100] * 10 + [50] * 2 + [12]}
+    stream = {"rows": 1324, "results": dict.fromkeys(competitors(1), result)}
+    *_, first, last = page.over_time(stream).splitlines()
+    assert first.split(" | ")[:2] == ["| 100 to 1,100", "100.0"]
+    assert last.split(" | ")[:2] == ["| 1,100 to 1,324", "50.0"]
+
+
 def test_gap_to_the_median_guess_has_an_error() -> None:
     results = {name: {"sgd": [float(i), i + 2.0]} for i, name in enumerate(page.GUESSES)}
     results[DEFAULT] = {"sgd": [20.0, 20.0]}
