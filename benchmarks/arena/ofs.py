@@ -1,7 +1,9 @@
 """OFS: online gradient descent on the hinge loss; the k largest weights are selected.
 
-Written from Algorithm 2 of Wang, Zhao, Hoi and Jin, Online Feature Selection and Its Applications,
-IEEE Transactions on Knowledge and Data Engineering 26, 2014, for comparison only.
+`truncate=True` is Algorithm 2 of Wang, Zhao, Hoi and Jin, Online Feature Selection and Its
+Applications, IEEE Transactions on Knowledge and Data Engineering 26, 2014. `truncate=False` is not
+in the paper: it does what the implementation in the package float (haugjo/float) does. For
+comparison only.
 """
 
 from __future__ import annotations
@@ -19,10 +21,8 @@ PENALTY = 0.01
 class Ofs:
     """With all features of a row at hand ("full input").
 
-    ``truncate=True`` is Algorithm 2: weights shrink with every row, and all but the k largest are
-    set to 0 after each step. ``truncate=False`` does neither: k weights are chosen when they are
-    read. That variant is in use elsewhere under the same name, and is the better one on most
-    streams.
+    ``truncate=True``: weights shrink with every row, and all but the k largest are set to 0 after
+    each step. ``truncate=False`` does neither: k weights are chosen when they are read.
     """
 
     def __init__(self, n_features: int, k: int, truncate: bool = False) -> None:
