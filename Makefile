@@ -121,7 +121,7 @@ format: .venv/.lint  ## Put Python and C++ into the project's layout
 	@$(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(CPP) $(CPP_TESTS)
 
-.PHONY: bench-scaling bench-spark bench-instructions bench-docs
+.PHONY: bench-scaling bench-spark bench-arena bench-instructions bench-docs
 bench: .venv/.bench  ## Measure every goal, side by side with other libraries (ARGS=--help)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
@@ -130,6 +130,9 @@ bench-scaling: .venv/.bench  ## Time and state as rows, features, classes, epsil
 
 bench-spark: .venv/.bench-spark  ## Spark: ours beside its own, shuffled bytes, one and two workers
 	@$(BIN)/python -m benchmarks.spark $(ARGS)
+
+bench-arena: .venv/.bench  ## Online selectors on streams that drift; the figures of docs/arena.md
+	@$(BIN)/python -m benchmarks.arena $(ARGS)
 
 bench-instructions: .venv/.built  ## Count the instructions of the hot loops; fail if 5 % above record
 	@cmake -S . -B build/hot -G Ninja -DDRIFTSIEVE_BENCH=ON >/dev/null
