@@ -316,8 +316,8 @@ class LearnedBank:
         for mutual information, and shares of variance for T and Fisher. For Gini it is the impurity
         that is left. Features that are the same in all rows rank last.
         """
-        how = (n_bins or self.n_bins, self._sums.weights())
-        return predicted(self.bank, self.score_func, *how).scores(self.score_func)
+        score, weights = self.score_func, self._sums.weights()
+        return predicted(self.bank, score, n_bins or self.n_bins, weights).scores(score)
 
     @property
     def _ticks(self) -> float:
