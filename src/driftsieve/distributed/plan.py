@@ -20,6 +20,15 @@ BLOCK_SIZE = 1024
 """Number of features in a block, which are merged and scored together."""
 
 
+LEARN_FIRST = (
+    "A batch job reads its rows in no order, so that it cannot learn from them. Fit "
+    'FeatureScreener(half_life="auto") to a part of the rows, in their order, and pass its '
+    "memory_.half_life; where times are dates, pass timedelta(seconds=memory_.half_life), or None "
+    "if it is inf. Spark streams learn with screen_stream."
+)
+"""What to do about a half-life that is to be learned."""
+
+
 class ScreenOptions(TypedDict, total=False):
     """Keyword arguments of every ``screen``.
 
@@ -41,10 +50,7 @@ def check_given(half_life: Any) -> None:
     if is_auto(half_life):
         raise ValueError(
             "half_life must be a number, a duration or a list of them in a batch job, got "
-            '"auto". A batch job reads its rows in no order, so it cannot learn. Fit '
-            'FeatureScreener(half_life="auto") on a part of the rows, in their order, and pass its '
-            "memory_.half_life: where times are dates, as timedelta(seconds=memory_.half_life), or "
-            "None if it is inf. Spark streams learn with screen_stream."
+            f'"auto". {LEARN_FIRST}'
         )
 
 
