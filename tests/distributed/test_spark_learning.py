@@ -142,7 +142,8 @@ def test_it_follows_a_leap(spark: Any, tmp_path: Path, options: dict[str, Any], 
 
 def test_rows_may_be_in_any_partitions(spark: Any, tmp_path: Path) -> None:
     data, cuts = leaping(4000, 6), [0, 1000, 2500, 4000]
-    options = {"half_life": "auto", "order": "n"}
+    data.X[::7, 3] = np.nan
+    options = {"half_life": "auto", "order": "n", "missing": "ignore"}
     one, five = (follow(spark, tmp_path, data, cuts, n, **options) for n in (1, 5))
     assert list(one) == list(five) == [0, 1, 2]
     for batch in one:
