@@ -1,6 +1,6 @@
 """Run as a program: follow a folder of files until killed.
 
-The first time, a task kills it in the middle of the micro-batch that holds row 125.
+The first time, a task kills it in the middle of a micro-batch.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ OPTIONS: dict[str, Any] = {
     "epsilon": 0.02,
     "block_size": 2,
 }
+LEARNED = OPTIONS | {"half_life": "auto"}
 
 
 def start(spark: Any, files: str, out: str, task: Any = None, **options: Any) -> Any:
@@ -32,12 +33,12 @@ def start(spark: Any, files: str, out: str, task: Any = None, **options: Any) ->
     return screen_stream(stream, checkpoint=f"{out}/check", sink=Path(out, "ranking"), **options)
 
 
-def lethal(flag: Path) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def lethal(flag: Path, row: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
     group = os.getpgrp()  # the driver and the JVM with all its threads
 
     def task(batches: Iterator[Any]) -> Iterator[Any]:
         for record in batches:
-            if 125 in record["n"].to_pylist() and not flag.exists():
+            if row in record["n"].to_pylist() and not flag.exists():
                 flag.touch()
                 os.killpg(group, signal.SIGKILL)
             yield record
@@ -45,7 +46,7 @@ def lethal(flag: Path) -> Callable[[Iterator[Any]], Iterator[Any]]:
     return task
 
 
-def main(files: str, out: str) -> None:
+def main(files: str, out: str, row: int, kind: str) -> None:
     from pyspark.sql import SparkSession
 
     spark = (
@@ -55,8 +56,9 @@ def main(files: str, out: str) -> None:
         .config("spark.ui.enabled", "false")
         .getOrCreate()
     )
-    start(spark, files, out, lethal(Path(out, "killed")), **OPTIONS).awaitTermination()
+    options = LEARNED if kind == "learned" else OPTIONS
+    start(spark, files, out, lethal(Path(out, "killed"), row), **options).awaitTermination()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])

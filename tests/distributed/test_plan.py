@@ -59,6 +59,10 @@ def test_a_plan_keeps_only_what_its_score_needs() -> None:
         ({"score_func": "mi"}, "score_func must be one of 't', 'fisher'.*got 'mi'"),
         ({"epsilon": 0.7}, "epsilon must be between 0 and 0.5"),
         ({"decay": 0.9, "half_life": 3.0}, "decay and half_life must not both be given, got"),
+        (
+            {"half_life": "auto"},
+            r'half_life must be .* or a list of .* "auto"\. .* Fit FeatureScreener',
+        ),
         ({"clock": "wall"}, 'clock must be "row", "batch" or "time"'),
         ({"missing": "drop"}, 'missing must be "error" or "ignore"'),
         ({"n_bins": 1}, "n_bins must be a whole number of at least 2"),

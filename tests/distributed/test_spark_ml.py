@@ -115,6 +115,8 @@ def test_bad_settings_are_an_error(frame: Any) -> None:
         DriftScreener(selectionMode="fpr", scoreFunc="gini").fit(frame)
     with pytest.raises(ValueError, match="score_func must be one of"):
         DriftScreener(scoreFunc="mi").fit(frame)
+    with pytest.raises(ValueError, match=r'halfLife must be .*, got "auto"\. .* Fit Feature'):
+        DriftScreener(halfLife="auto")
     model = DriftScreener(scoreFunc="t", selectionThreshold=0).fit(frame)
     with pytest.raises(ValueError, match="No features were selected"):
         model.transform(frame)

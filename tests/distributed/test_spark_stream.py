@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +12,7 @@ import pytest
 from engine_rows import Rows, assert_scores, rows
 from killed_stream import OPTIONS, start
 from numpy.testing import assert_allclose
+from stream_runs import NOW, half_written, kill_twice, rankings, uncommitted, write
 
 import driftsieve as ds
 from driftsieve.distributed.plan import Plan
@@ -27,31 +23,6 @@ from driftsieve.distributed.spark_state import StreamSchema, StreamState
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
-
-PROGRAM = Path(__file__).with_name("killed_stream.py")
-NOW = {"availableNow": True}
-
-
-def write(folder: Path, data: Rows, cuts: list[int], first: int = 0) -> None:
-    """A file of rows between cuts each, from the first on, in the order of their names."""
-    folder.mkdir(exist_ok=True)
-    n = len(data.y)
-    columns = dict(zip("abc", data.X[:, :3].T, strict=True))
-    table = pa.table({**columns, "y": data.y, "t": data.time, "n": np.arange(n)})
-    for i, (begin, end) in enumerate(pairwise(cuts), first):
-        # the order of rows in a file means nothing: they are numbered by n
-        shuffled = np.random.default_rng(i).permutation(end - begin)
-        part = folder / f".{i}.part"
-        pq.write_table(table.slice(begin, end - begin).take(shuffled), part)
-        os.utime(part, (1000 + i, 1000 + i))
-        part.rename(folder / f"{i}.parquet")
-
-
-def rankings(out: Path) -> dict[str, Any]:
-    return {
-        folder.name: pq.read_table(sorted(folder.glob("*.parquet"))[0]).to_pydict()
-        for folder in sorted((out / "ranking").iterdir())
-    }
 
 
 def three(data: Rows) -> Rows:
@@ -83,34 +54,8 @@ def test_each_ranking_is_that_of_a_bank_up_to_its_micro_batch(
 
 @pytest.fixture(scope="module")
 def killed(spark_home: None, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001
-    """A query that was killed in the second micro-batch, started again, and killed after the third,
-    when it waited for the fourth.
-    """
     home = tmp_path_factory.mktemp("killed")
-    write(home / "in", rows(1), [0, 120, 130, 300])
-
-    def begin() -> subprocess.Popen[bytes]:
-        with (home / "log").open("w") as log:
-            return subprocess.Popen(
-                [sys.executable, PROGRAM, home / "in", home],
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    commits = home / "check" / "spark" / "commits"
-    killed_by_task = begin()
-    assert killed_by_task.wait() == -signal.SIGKILL, (home / "log").read_text()[-4000:]
-    assert (home / "killed").exists()
-    assert (commits / "0").exists()
-    assert not (commits / "1").exists()
-    process = begin()
-    while not (commits / "2").exists():
-        assert process.poll() is None, (home / "log").read_text()[-4000:]
-        time.sleep(0.1)
-    os.killpg(process.pid, signal.SIGKILL)  # the driver, and the JVM with all its threads
-    process.wait()
-    write(home / "in", rows(1), [300, 310, 400], first=3)
+    kill_twice(home, rows(1), [0, 120, 130, 300, 310, 400], 125, "fixed")
     return home
 
 
@@ -129,21 +74,13 @@ def unharmed(spark: Any, killed: Path) -> dict[str, Any]:
 def test_killed_and_restarted_query_gives_the_same_rankings(
     spark: Any, killed: Path, unharmed: dict[str, Any], tmp_path: Path, moment: str
 ) -> None:
-    shutil.copytree(killed / "check", tmp_path / "check")
-    shutil.copytree(killed / "ranking", tmp_path / "ranking")
-    if moment != "between":  # as far as Spark knows, micro-batch 2 has not been done
-        commits = tmp_path / "check" / "spark" / "commits"
-        (commits / "2").unlink()
-        (commits / ".2.crc").unlink(missing_ok=True)
-        shutil.rmtree(tmp_path / "ranking" / "batch=2")
+    if moment == "between":
+        shutil.copytree(killed / "check", tmp_path / "check")
+        shutil.copytree(killed / "ranking", tmp_path / "ranking")
+    else:
+        uncommitted(killed, tmp_path)
     if moment == "while the state is written":
-        slot = tmp_path / "check" / "state" / "0"  # of micro-batch 2
-        (whole,) = slot.glob("*.parquet")
-        blocks = pq.read_table(whole)
-        assert blocks.num_rows == 2
-        shutil.rmtree(slot)
-        slot.mkdir()
-        pq.write_table(blocks.slice(0, 1), slot / "part.parquet")
+        half_written(tmp_path)
     start(spark, str(killed / "in"), str(tmp_path), trigger=NOW, **OPTIONS).awaitTermination()
     assert rankings(tmp_path) == unharmed  # to the last bit
 

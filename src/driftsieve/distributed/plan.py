@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypedDict
 
 from driftsieve._state.settings import HalfLives, is_auto
@@ -18,6 +18,15 @@ from driftsieve.snapshot import Floats
 
 BLOCK_SIZE = 1024
 """Number of features in a block, which are merged and scored together."""
+
+
+LEARN_FIRST = (
+    "A batch job reads its rows in no order, so that it cannot learn from them. Fit "
+    'FeatureScreener(half_life="auto") to a part of the rows, in their order, and pass its '
+    "memory_.half_life; where times are dates, pass timedelta(seconds=memory_.half_life), or None "
+    "if it is inf. Spark streams learn with screen_stream."
+)
+"""What to do about a half-life that is to be learned."""
 
 
 class ScreenOptions(TypedDict, total=False):
@@ -40,9 +49,8 @@ def check_given(half_life: Any) -> None:
     """Raise ValueError for a half-life that is to be learned, which takes rows in their order."""
     if is_auto(half_life):
         raise ValueError(
-            'half_life must be a number or a duration in a distributed job, got "auto". Its rows '
-            "come in no order to learn from: learn it on a part of the stream with "
-            'FeatureScreener(half_life="auto"), whose memory_.half_life can be passed here.'
+            "half_life must be a number, a duration or a list of them in a batch job, got "
+            f'"auto". {LEARN_FIRST}'
         )
 
 
@@ -63,6 +71,8 @@ class Plan:
     n_bins: int
     block_size: int
     settings: dict[str, Any]
+    learns: bool = False
+    """Whether it is learned which of the half-lives count."""
 
     @classmethod
     def of(
@@ -116,6 +126,11 @@ class Plan:
     def bank(self) -> Bank:
         """Return an empty bank with one thread: the engine has a task for every core."""
         return Bank(**self.settings, n_threads=1)
+
+    @property
+    def fresh(self) -> Plan:
+        """The same without forgetting, for the rows since the last review."""
+        return replace(self, settings=self.settings | {"half_life": None, "clock": "row"})
 
     def cuts(self, bank: Bank) -> Iterator[tuple[int, Bank]]:
         """Yield number and bank of each block: block b begins at feature b * block_size."""

@@ -4,7 +4,8 @@
          --by block----> blocks (block, width, bank)         the shuffle; merged by order of part
          --mapInArrow--> scores (feature, score, pvalue)     only these go to the driver
 
-No task holds the merged bank of more than one block.
+No task holds the merged bank of more than one block. Where a stream learns how long to remember,
+the block FRESH has the rows since the last review, with the features that are compared.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from driftsieve.bank import Bank
 from driftsieve.distributed.plan import Plan, located
 from driftsieve.distributed.spark_rows import SparkRoles, quoted
 from driftsieve.distributed.spark_vectors import different_sizes
+from driftsieve.memory.panel import Indices
+from driftsieve.memory.period import with_features
 from driftsieve.scores import rank
 
 if TYPE_CHECKING:
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
 PIECES = "block bigint, part bigint, width bigint, bank binary"
 SCORE_SCHEMA = "half_life double, feature bigint, score double, pvalue double"
+FRESH = -1
+"""The number of the block of the rows since the last review."""
 
 MESSAGE = 1 << 20
 """Bytes that a task collects per message to Spark: each message costs some milliseconds."""
@@ -49,19 +54,21 @@ class Block(NamedTuple):
     bank: Bank
 
 
-def check_order(roles: SparkRoles, plan: Plan) -> None:
+def check_order(roles: SparkRoles, plan: Plan, *, streaming: bool = False) -> None:
     """Raise ValueError if the order of the rows matters and is not given."""
     if plan.fades_by_row and not roles.order:
+        instead = ', or clock="batch" to fade by micro-batch' if streaming else ""
         raise ValueError(
             'order must be given for fading with clock="row", got None. A DataFrame has no order '
-            "of rows: pass the column (or columns) that define it."
+            f"of rows: pass the column (or columns) that define it{instead}."
         )
 
 
-def pieces(df: DataFrame, roles: SparkRoles, plan: Plan) -> DataFrame:
+def pieces(df: DataFrame, roles: SparkRoles, plan: Plan, panel: Indices | None = None) -> DataFrame:
     """Return the banks of all partitions, cut into blocks.
 
     Rows that fade by their index are sorted first, so that partitions and their banks are in order.
+    With a panel, the block FRESH has the same rows without fading and the features of the panel.
     """
     if plan.fades_by_row:
         df = df.sort(*map(quoted, roles.order))
@@ -71,28 +78,32 @@ def pieces(df: DataFrame, roles: SparkRoles, plan: Plan) -> DataFrame:
 
         context = TaskContext.get()
         part = 0 if context is None else context.partitionId()
-        bank = plan.bank()
+        bank, fresh = plan.bank(), plan.fresh.bank()
         for record in (some for whole in batches for some in roles.slices(whole)):
             with located(f"partition {part}", bank.n_rows):
                 batch = roles.batch(record, plan.settings["missing"])
                 if bank.n_rows and batch.n_features != bank.n_features:  # sparse banks could grow
                     raise ValueError(different_sizes(bank.n_features, batch.n_features))
                 bank.update(batch)
+                if panel is not None:
+                    fresh.update(with_features(batch, panel))
+        if fresh.n_rows:
+            yield _record(FRESH, part, bank.n_features, fresh)
         if bank.n_rows:
             for block, cut in plan.cuts(bank):
                 yield _record(block, part, bank.n_features, cut)
 
-    return roles.select(df).mapInArrow(_telling(task), PIECES)
+    return roles.select(df).mapInArrow(telling(task), PIECES)
 
 
 def blocks(pieces: DataFrame, plan: Plan) -> DataFrame:
     """Merge the pieces of each block; return them as pieces, to which others can be added."""
 
     def task(batches: RecordBatches) -> RecordBatches:
-        for number, width, bank in _merged(batches, plan):
+        for number, width, bank in merged_blocks(batches, plan):
             yield _record(number, -1, width, bank)
 
-    return _by_block(pieces).mapInArrow(_telling(task), PIECES)
+    return by_block(pieces).mapInArrow(telling(task), PIECES)
 
 
 def block_scores(pieces: DataFrame, plan: Plan, *, early: bool = False) -> DataFrame:
@@ -105,7 +116,7 @@ def block_scores(pieces: DataFrame, plan: Plan, *, early: bool = False) -> DataF
     def task(batches: RecordBatches) -> RecordBatches:
         import pyarrow as pa
 
-        for number, _, bank in _merged(batches, plan):
+        for number, _, bank in merged_blocks(batches, plan):
             now = bank.snapshot(features=slice(0), half_life=bank.half_lives[-1])
             if early and (now.class_weight > 0).sum() < 2:
                 continue
@@ -118,7 +129,7 @@ def block_scores(pieces: DataFrame, plan: Plan, *, early: bool = False) -> DataF
                 }
                 yield pa.RecordBatch.from_pydict(columns)
 
-    return _by_block(pieces).mapInArrow(_telling(task), SCORE_SCHEMA)
+    return by_block(pieces).mapInArrow(telling(task), SCORE_SCHEMA)
 
 
 def collected(scores: DataFrame) -> pa.Table:
@@ -132,14 +143,14 @@ def ranking(spark: SparkSession, table: pa.Table, roles: SparkRoles, plan: Plan)
     """Return feature, score, pvalue and rank as a DataFrame, and half_life if there are several."""
     import pyarrow as pa
 
-    n_half_lives = len(plan.bank().half_lives)
+    n_half_lives = len(table["half_life"].unique())
     if roles.features is not None:
         names = pa.array([*roles.features] * n_half_lives)
         table = table.set_column(1, "feature", names)
     scores = np.split(table["score"].to_numpy(), n_half_lives)
     ranks = np.concatenate([rank(each, plan.larger_is_better) for each in scores])
     table = table.append_column("rank", pa.array(ranks))
-    return spark.createDataFrame(table if plan.has_ladder else table.drop_columns("half_life"))
+    return spark.createDataFrame(table if n_half_lives > 1 else table.drop_columns("half_life"))
 
 
 def merged_bank(pieces: DataFrame, plan: Plan) -> Bank:
@@ -149,15 +160,17 @@ def merged_bank(pieces: DataFrame, plan: Plan) -> Bank:
     return Bank.from_bytes(found[0] if found else plan.bank().to_bytes())
 
 
-def _by_block(pieces: DataFrame) -> DataFrame:
+def by_block(pieces: DataFrame) -> DataFrame:
+    """Bring the pieces of each block together, in order."""
     return pieces.repartition("block").sortWithinPartitions("block", "part")
 
 
-def _merged(batches: RecordBatches, plan: Plan) -> Iterator[Block]:
+def merged_blocks(batches: RecordBatches, plan: Plan) -> Iterator[Block]:
+    """Merge pieces that come in the order of ``by_block``."""
     rows = (row for record in batches for row in record.to_pylist())
     for number, group in groupby(rows, key=itemgetter("block")):
         widths: set[int] = set()
-        bank = plan.merged(_banks(group, widths))
+        bank = (plan.fresh if number == FRESH else plan).merged(_banks(group, widths))
         yield Block(number, widths.pop(), bank)
 
 
@@ -196,9 +209,11 @@ class Told(Exception):  # noqa: N818 - the caller gets the error that it carries
     """An error of a task that is passed to the caller: its type and message as JSON."""
 
 
-def _telling(
+def telling(
     task: Callable[[RecordBatches], RecordBatches],
 ) -> Callable[[RecordBatches], RecordBatches]:
+    """Return a task whose errors ``core_errors`` can read."""
+
     def told(batches: RecordBatches) -> RecordBatches:
         try:
             yield from _gathered(task(batches))

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from driftsieve._state.settings import HalfLife, seconds_of_duration, stored_half_life
+from driftsieve._state.settings import HalfLife, is_auto, seconds_of_duration, stored_half_life
+from driftsieve.distributed.plan import LEARN_FIRST
 from driftsieve.distributed.spark import screen
 from driftsieve.scores import SCORES
 from driftsieve.selection import functions as select
@@ -48,6 +49,8 @@ def _param(name: str, doc: str, converter: Any = TypeConverters.toString) -> Any
 
 def _to_half_life(value: Any) -> float | str:
     """Return a number, or a duration as text, which Spark can store."""
+    if is_auto(value):
+        raise ValueError(f'halfLife must be a number or a duration, got "auto". {LEARN_FIRST}')
     is_duration = seconds_of_duration(value) is not None
     return cast("str", stored_half_life(value)) if is_duration else TypeConverters.toFloat(value)
 

@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from driftsieve._state.settings import stored_half_life
+from driftsieve._state.settings import AUTO, stored_half_life
 from driftsieve.distributed.plan import Plan
-from driftsieve.distributed.spark_blocks import blocks, core_errors
+from driftsieve.distributed.spark_blocks import FRESH, blocks, core_errors
+from driftsieve.distributed.spark_memory import StreamMemory
 from driftsieve.distributed.spark_rows import SparkRoles
 from driftsieve.scores import SCORES
 
@@ -27,6 +28,17 @@ class StreamSchema:
         """Return the schema of a stream."""
         bank = plan.bank()
         half_lives = stored_half_life(bank.half_lives)
+        settings = {
+            "half_life": half_lives if len(half_lives) > 1 else half_lives[0],
+            "score_func": SCORES[plan.score_func].needs,
+        }
+        if plan.learns:  # what is learned belongs to one score
+            settings = {
+                "half_life": AUTO,
+                "score_func": plan.score_func,
+                "choices": half_lives,
+                "n_bins": plan.n_bins,
+            }
         return cls(
             {
                 "target": roles.target,
@@ -35,11 +47,10 @@ class StreamSchema:
                 "time": roles.time,
                 "order": list(roles.order),
                 "clock": clock,
-                "half_life": half_lives if len(half_lives) > 1 else half_lives[0],
                 "epsilon": bank.epsilon,
                 "missing": bank.missing,
                 "block_size": plan.block_size,
-                "score_func": SCORES[plan.score_func].needs,
+                **settings,
             }
         )
 
@@ -70,7 +81,7 @@ _ADVICE = "Continue with the same columns and settings, or start with an empty c
 
 def _shown(name: str, value: Any) -> str:
     if name == "score_func":  # stored as what it needs, which other scores may share
-        return " or ".join(repr(score) for score, entry in SCORES.items() if entry.needs == value)
+        return " or ".join(repr(s) for s, entry in SCORES.items() if value in (s, entry.needs))
     return ", ".join(map(repr, value)) or "None" if isinstance(value, list) else repr(value)
 
 
@@ -88,13 +99,17 @@ def _check_features(stored: list[str], given: list[str], folder: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Saved:
+class Saved:
     """A complete state: its slot and the last micro-batch in it."""
 
     slot: int
     batch: int
     width: int
     schema: StreamSchema
+    memory: StreamMemory
+    """That before the review of the micro-batch; empty where nothing is learned."""
+    fresh: bytes
+    """The bank of the rows since the last review."""
 
 
 class StreamState:
@@ -121,9 +136,12 @@ class StreamState:
         """Number of features; None before the first row."""
         return None if self.latest is None else self.latest.width
 
-    def fold(self, new: DataFrame, batch: int) -> None:
-        """Add the pieces of a micro-batch, unless they were added before."""
-        from pyspark.sql.functions import lit
+    def fold(self, new: DataFrame, batch: int, memory: StreamMemory | None = None) -> None:
+        """Add the pieces of a micro-batch, unless they were added before.
+
+        ``memory`` is that after the review of the micro-batches before it.
+        """
+        from pyspark.sql.functions import col, lit, when
 
         if self.latest is not None:
             if self.latest.batch == batch:
@@ -134,16 +152,22 @@ class StreamState:
                     f"state in {self._folder}, got {batch}. They do not belong together: start "
                     "with an empty checkpoint folder."
                 )
-            new = self.read(self.latest.slot).unionByName(new)
+            old = self.read(self.latest.slot)
+            if memory is not None and memory.n_rows > self.latest.memory.n_rows:
+                nothing = lit(bytearray(self._plan.fresh.bank().to_bytes()))
+                bank = when(col("block") == FRESH, nothing).otherwise(col("bank"))
+                old = old.withColumn("bank", bank)
+            new = old.unionByName(new)
         elif batch > 0 and not self._found:
             raise ValueError(
                 f"The state of the micro-batches before {batch} must be in {self._folder}, got "
                 "none. Restore it, or start with an empty checkpoint folder."
             )
         slot = batch % 2 if self.latest is None else 1 - self.latest.slot
-        merged = blocks(new, self._plan).withColumns(
-            {"batch": lit(batch), "schema": lit(json.dumps(self.schema.fields))}
-        )
+        others = {"batch": lit(batch), "schema": lit(json.dumps(self.schema.fields))}
+        if memory is not None:
+            others["memory"] = when(col("block") == FRESH, lit(bytearray(memory.to_bytes())))
+        merged = blocks(new, self._plan).withColumns(others)
         with core_errors():
             merged.write.mode("overwrite").parquet(self._path(slot))
         self.latest = self._saved(slot)  # none if there has been no row yet
@@ -156,7 +180,7 @@ class StreamState:
     def _path(self, slot: int) -> str:
         return f"{self._folder}/{slot}"
 
-    def _saved(self, slot: int) -> _Saved | None:
+    def _saved(self, slot: int) -> Saved | None:
         from pyspark.errors import AnalysisException
         from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
@@ -182,9 +206,15 @@ class StreamState:
         if not found.blocks:
             return None
         schema = StreamSchema(json.loads(found.schema))
-        n_blocks = max(1, -(-found.width // schema.fields["block_size"]))
-        complete = found.blocks == n_blocks and found.oldest == found.batch
-        return _Saved(slot, found.batch, found.width, schema) if complete else None
+        learns = "memory" in saved.columns
+        n_blocks = max(1, -(-found.width // schema.fields["block_size"])) + learns
+        if found.blocks != n_blocks or found.oldest != found.batch:
+            return None
+        memory, fresh = StreamMemory.empty(0), b""
+        if learns:
+            row = saved.where(saved.block == FRESH).select("memory", "bank").collect()[0]
+            memory, fresh = StreamMemory.from_bytes(row.memory), bytes(row.bank)
+        return Saved(slot, found.batch, found.width, schema, memory, fresh)
 
 
 def _is_there(spark: Any, folder: str) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from driftsieve._state.settings import half_lives_of
+from driftsieve._state.settings import HalfLife, half_lives_of, is_auto
 from driftsieve.bank import ClockName
-from driftsieve.distributed.plan import Plan, ScreenOptions, check_given, clock_of
+from driftsieve.distributed.plan import Plan, ScreenOptions, clock_of
 from driftsieve.distributed.spark_blocks import (
     block_scores,
     check_order,
@@ -17,6 +17,7 @@ from driftsieve.distributed.spark_blocks import (
     pieces,
     ranking,
 )
+from driftsieve.distributed.spark_learner import StreamLearner, with_choices, write_summary
 from driftsieve.distributed.spark_rows import SparkRoles, check_frame, quoted
 from driftsieve.distributed.spark_state import StreamSchema, StreamState
 
@@ -38,6 +39,7 @@ def screen_stream(
     time: str | None = None,
     order: str | Sequence[str] | None = None,
     clock: ClockName | None = None,
+    choices: Sequence[HalfLife | None] | None = None,
     trigger: dict[str, Any] | None = None,
     **options: Unpack[ScreenOptions],
 ) -> StreamingQuery:
@@ -68,11 +70,18 @@ def screen_stream(
     clock : {"row", "batch", "time"}, optional
         Default: "time" if ``time`` is given, otherwise "row". With "batch" every micro-batch is one
         tick.
+    choices : list of half-lives, optional
+        Those to choose from with ``half_life="auto"``; None is never to forget. Required with
+        ``clock="time"``. Default: eight half-lives, each twice the one before, from 250 rows or one
+        micro-batch on, and no forgetting.
     trigger : dict, optional
         Arguments of ``DataStreamWriter.trigger``, such as ``{"processingTime": "1 minute"}``.
     **options
-        As for ``screen``. At a restart, only ``n_bins`` can change, and ``score_func`` between "t"
-        and "fisher", or among "mutual_info", "chi2" and "gini".
+        As for ``screen``, and ``half_life="auto"``, which learns how long to remember: scores are
+        the relevance that is predicted for the next rows, p-values are those of the best half-life,
+        and ``checkpoint/memory`` is a table of what was learned, with a row for each ranking. At a
+        restart, only ``n_bins`` can change, and ``score_func`` between "t" and "fisher", or among
+        "mutual_info", "chi2" and "gini"; neither with "auto".
 
     Returns
     -------
@@ -92,16 +101,18 @@ def screen_stream(
     """
     check_frame(df, streaming=True)
     clock = clock_of(clock, time, "time")
-    check_given(options.get("half_life"))
+    learns = is_auto(options.get("half_life"))
+    options = with_choices(options, choices, clock)
     half_lives_of(options.get("decay"), options.get("half_life"), clock)
     # All rows of a micro-batch share one tick, but tasks see only parts of it: use it as a time.
-    plan = Plan.of("time" if clock == "batch" else clock, **options)
+    plan = replace(Plan.of("time" if clock == "batch" else clock, **options), learns=learns)
     roles = SparkRoles.of(df, target, features, sample_weight, time, order)
-    check_order(roles, plan)
+    check_order(roles, plan, streaming=True)
     write = sink if callable(sink) else _parquet_sink(_folder(sink))
     home = _folder(checkpoint)
     state = StreamState(df.sparkSession, f"{home}/state", plan, StreamSchema.of(roles, plan, clock))
     roles = state.schema.in_stored_order(roles)
+    learner = StreamLearner(state, plan, clock) if learns else None
 
     def fold(batch: DataFrame, number: int) -> None:
         mine = roles
@@ -113,12 +124,22 @@ def screen_stream(
             mine = mine.with_width(batch, state.width)
             if mine.width is None:  # no vector yet
                 batch = batch.where(f"{quoted(roles.vector)} IS NOT NULL")
+        memory = learner.memory if learner else None
         with mine.batches(batch):
-            state.fold(pieces(batch, mine, plan), number)
-        if state.latest is not None:
+            panel = None if memory is None else memory.panel
+            state.fold(pieces(batch, mine, plan, panel), number, memory)
+        if state.latest is None:
+            return
+        spark = batch.sparkSession
+        known = learner.known(state.latest) if learner else None
+        if known is None:
             table = collected(block_scores(state.read(state.latest.slot), plan, early=True))
-            if table.num_rows:
-                write(ranking(batch.sparkSession, table, roles, plan), number)
+        else:
+            table = known.table
+        if table.num_rows:
+            if known is not None:
+                write_summary(spark, known.summary, f"{home}/memory/batch={number}")
+            write(ranking(spark, table, roles, plan), number)
 
     writer = df.writeStream.foreachBatch(fold)
     writer = writer.option("checkpointLocation", f"{home}/spark")

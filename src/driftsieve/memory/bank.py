@@ -16,15 +16,14 @@ from driftsieve.batch import Batch, validated
 from driftsieve.memory.merging import merge
 from driftsieve.memory.panel import Indices, next_panel, panel_size
 from driftsieve.memory.period import DOUBLES_AFTER, Period, rows_of_period
-from driftsieve.memory.relevance import RELEVANCE, RESPONSE, of_stacked
+from driftsieve.memory.predicting import predicted, relevances
+from driftsieve.memory.relevance import RELEVANCE, RESPONSE
 from driftsieve.memory.rungs import N_RUNGS, default_rungs
 from driftsieve.memory.storing import from_bytes, to_bytes
 from driftsieve.memory.summary import Memory
 from driftsieve.memory.sums import Sums
 from driftsieve.memory.waiting import Waiting
 from driftsieve.scores import ScoreFunction, score_of
-from driftsieve.scores.blocks import has_two_classes
-from driftsieve.scores.reader import feature_slices
 from driftsieve.snapshot import Floats, Snapshot
 
 
@@ -287,20 +286,7 @@ class LearnedBank:
         self, bank: Bank, features: Indices, functions: dict[str, ScoreFunction]
     ) -> Floats | None:
         """(H, m) of some features at all half-lives; None while one has rows of one class only."""
-        if isinstance(self.score_func, str):
-            together = bank._stacked(features, self.n_bins)
-            if together is None:
-                return None
-            found = of_stacked(functions[self.score_func], together)
-            return _finite(found).reshape(len(bank.half_lives), len(features))
-        snapshots = bank._snapshots_of(features, self.n_bins)
-        if not all(map(has_two_classes, snapshots)):
-            return None
-        return _finite(np.array([self.score_func(snapshot) for snapshot in snapshots]))
-
-    def _function(self, functions: dict[str, ScoreFunction]) -> ScoreFunction:
-        """Return the relevance of the score; that of another function is its value."""
-        return functions[self.score_func] if isinstance(self.score_func, str) else self.score_func
+        return relevances(bank, features, self.score_func, self.n_bins, functions)
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -330,24 +316,8 @@ class LearnedBank:
         for mutual information, and shares of variance for T and Fisher. For Gini it is the impurity
         that is left. Features that are the same in all rows rank last.
         """
-        n_bins = n_bins or self.n_bins
-        score, bank, weights = score_of(self.score_func), self.bank, self._sums.weights()
-        used = np.flatnonzero(weights)
-        function, parts, prior = self._function(RELEVANCE), [np.empty(0)], 0.0
-        for features in feature_slices(bank, n_bins, len(used)):
-            snapshots = bank._snapshots(n_bins, features, used.tolist())
-            nothing = np.zeros(snapshots[-1].n_features)
-            shorter = [function(s) if has_two_classes(s) else nothing for s in snapshots[:-1]]
-            relevance = _finite(np.array([*shorter, function(snapshots[-1])]))
-            found = weights[used] @ relevance
-            found[~relevance.any(axis=0)] = -np.inf  # tells nothing, less than noise does
-            parts.append(found)
-            shares = snapshots[-1].class_weight / snapshots[-1].W
-            prior = float((shares * (1 - shares)).sum())
-        scores = np.concatenate(parts)
-        known = np.isfinite(scores)
-        scores[~known] = scores[known].min(initial=0.0)
-        return scores if score.larger_is_better else prior - scores
+        score, weights = self.score_func, self._sums.weights()
+        return predicted(self.bank, score, n_bins or self.n_bins, weights).scores(score)
 
     @property
     def _ticks(self) -> float:
@@ -377,11 +347,3 @@ class LearnedBank:
 
     def __copy__(self) -> LearnedBank:
         return copy.deepcopy(self)
-
-
-def _finite(values: Floats) -> Floats:
-    """Return the values, the largest or smallest finite one in place of an infinite one."""
-    if np.isfinite(values).all():
-        return values
-    known = values[np.isfinite(values)]
-    return np.nan_to_num(values, nan=0.0, posinf=known.max(initial=0), neginf=known.min(initial=0))

@@ -56,19 +56,12 @@ class Period:
     def take(self, batch: Batch) -> None:
         """Count rows that the bank has taken in, and keep what they say of the features."""
         if len(self.features):
-            self.fresh.update(self._part(batch))
+            self.fresh.update(with_features(batch, self.features))
         self.n_rows += batch.n_rows
         self.n_values += batch.X.size if isinstance(batch.X, np.ndarray) else batch.X.nnz
         if not isinstance(batch.X, np.ndarray):
             latest = batch.X.indices[-N_RECENT:].astype(np.int64)
             self.recent = np.concatenate([self.recent, latest])[-N_RECENT:]
-
-    def _part(self, batch: Batch) -> Batch:
-        """Return the rows with the features of this period only."""
-        X: Any = batch.X
-        if not (len(self.features) == batch.n_features == self.features[-1] + 1):
-            X = _columns(X, self.features)
-        return replace(batch, X=X, time=None, has_dates=False, feature_names=None)
 
     def candidates(self, n_features: int, size: int) -> Indices:
         """Features that may come to the next panel: those of the latest values, or in turn."""
@@ -84,12 +77,32 @@ def rows_of_period(bank: Bank, n_reviews: int) -> int:
 
     A long one ends with a block of a bank with quantiles, whose open rows would take long to read.
     """
-    core, p = bank._core, bank.n_features
-    rows = SHORT if core.is_sparse or p <= FEW else MIDDLE if p <= AT_FIRST else LONG
-    rows = min(rows << min(n_reviews // DOUBLES_AFTER, 8), LONGEST)
+    core = bank._core
+    rows = least_rows(bank.n_features, n_reviews, is_sparse=core.is_sparse)
     if not (bank.quantiles and 0 < core.block_rows <= rows):
         return rows
     return rows + -(core.open_rows + rows) % core.block_rows
+
+
+def least_rows(n_features: int, n_reviews: int, *, is_sparse: bool = False) -> int:
+    """How many rows a period has at least.
+
+    >>> least_rows(10, 0), least_rows(1000, 0), least_rows(1000, 100)
+    (500, 1600, 6400)
+    """
+    few = is_sparse or n_features <= FEW
+    rows = SHORT if few else MIDDLE if n_features <= AT_FIRST else LONG
+    return min(rows << min(n_reviews // DOUBLES_AFTER, 8), LONGEST)
+
+
+def with_features(batch: Batch, features: Indices) -> Batch:
+    """Return the rows with some features only, without names and times."""
+    X: Any = batch.X
+    if not len(features):
+        X = np.empty((batch.n_rows, 0))
+    elif not (len(features) == batch.n_features == features[-1] + 1):
+        X = _columns(X, features)
+    return replace(batch, X=X, time=None, has_dates=False, feature_names=None)
 
 
 def _columns(X: Any, features: Indices) -> Any:

@@ -1,0 +1,86 @@
+"""The relevance of features at several half-lives, and what it predicts of the next rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from driftsieve.bank import Bank
+from driftsieve.memory.panel import Indices
+from driftsieve.memory.relevance import RELEVANCE, of_stacked
+from driftsieve.scores import ScoreFunction, score_of
+from driftsieve.scores.blocks import has_two_classes
+from driftsieve.scores.reader import feature_slices
+from driftsieve.snapshot import Floats
+
+
+def relevances(
+    bank: Bank,
+    features: Indices,
+    score_func: str | ScoreFunction,
+    n_bins: int,
+    functions: dict[str, ScoreFunction],
+) -> Floats | None:
+    """(H, m) of some features at all half-lives; None while one has rows of one class only.
+
+    ``functions`` are those of named scores. Another function is its own relevance.
+    """
+    if isinstance(score_func, str):
+        together = bank._stacked(features, n_bins)
+        if together is None:
+            return None
+        found = of_stacked(functions[score_func], together)
+        return _finite(found).reshape(len(bank.half_lives), len(features))
+    snapshots = bank._snapshots_of(features, n_bins)
+    if not all(map(has_two_classes, snapshots)):
+        return None
+    return _finite(np.array([score_func(snapshot) for snapshot in snapshots]))
+
+
+class Prediction(NamedTuple):
+    """The relevance of features in the next rows."""
+
+    relevance: Floats
+    """(p,) -inf for a feature that is the same in all rows: less than that of noise."""
+    prior: float
+    """Gini impurity of the classes."""
+
+    def scores(self, score_func: str | ScoreFunction) -> Floats:
+        """Return finite scores in the order of the score: for Gini, lower is better."""
+        relevance = self.relevance
+        known = np.isfinite(relevance)
+        least = relevance[known].min(initial=0.0)
+        found = np.where(known, relevance, least)
+        return found if score_of(score_func).larger_is_better else self.prior - found
+
+
+def predicted(
+    bank: Bank, score_func: str | ScoreFunction, n_bins: int, weights: Floats
+) -> Prediction:
+    """Predict the relevance of all features, given the weights of the half-lives.
+
+    A half-life with rows of one class only tells nothing. At the longest one it is an error.
+    """
+    used = np.union1d(np.flatnonzero(weights), len(weights) - 1)
+    function = RELEVANCE[score_func] if isinstance(score_func, str) else score_func
+    parts, prior = [np.empty(0)], 0.0
+    for features in feature_slices(bank, n_bins, len(used)):
+        snapshots = bank._snapshots(n_bins, features, used.tolist())
+        nothing = np.zeros(snapshots[-1].n_features)
+        shorter = [function(s) if has_two_classes(s) else nothing for s in snapshots[:-1]]
+        relevance = _finite(np.array([*shorter, function(snapshots[-1])]))
+        found = weights[used] @ relevance
+        found[~relevance.any(axis=0)] = -np.inf
+        parts.append(found)
+        shares = snapshots[-1].class_weight / snapshots[-1].W
+        prior = float((shares * (1 - shares)).sum())
+    return Prediction(np.concatenate(parts), prior)
+
+
+def _finite(values: Floats) -> Floats:
+    """Return the values, the largest or smallest finite one in place of an infinite one."""
+    if np.isfinite(values).all():
+        return values
+    known = values[np.isfinite(values)]
+    return np.nan_to_num(values, nan=0.0, posinf=known.max(initial=0), neginf=known.min(initial=0))
