@@ -88,7 +88,7 @@ def least_rows(n_features: int, n_reviews: int, *, is_sparse: bool = False) -> i
     """How many rows a period has at least.
 
     >>> least_rows(10, 0), least_rows(1000, 0), least_rows(1000, 100)
-    (500, 1600, 6400)
+    (500, 1600, 3200)
     """
     few = is_sparse or n_features <= FEW
     rows = SHORT if few else MIDDLE if n_features <= AT_FIRST else LONG
