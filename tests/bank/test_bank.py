@@ -92,6 +92,8 @@ def test_arguments_of_the_wrong_type_are_named() -> None:
     for use in (bank.cut, lambda features: bank.snapshot(features=features)):
         with pytest.raises(TypeError, match=r"features must be a slice, .* got \[0\]"):
             use([0])
+    with pytest.raises(TypeError, match="start must be a number, got 'x'"):
+        bank.merge(ds.Bank().update(X, Y), start="x")
 
 
 def test_epsilon_is_at_least_what_bytes_may_hold() -> None:

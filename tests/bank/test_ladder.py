@@ -40,6 +40,7 @@ def test_list_of_one_equals_the_single_bank() -> None:
         ({"half_life": [5, "1d"], "clock": "time"}, "only numbers or only durations"),
         ({"half_life": [5], "decay": 0.5}, "must not both be given"),
         ({"half_life": [5, [6]]}, "half_life must be a number"),
+        ({"half_life": b"5"}, "half_life must be a number or a duration"),
     ],
 )
 def test_bad_lists_are_errors(settings: dict[str, Any], message: str) -> None:

@@ -98,6 +98,31 @@ def test_a_text_column_is_named(frame: Any) -> None:
         Batch.of(frame({"n": [1, 2], "colour": ["red", "blue"]}), [0, 1])
 
 
+@pytest.mark.parametrize("frame", [pl.DataFrame, pa.table])
+def test_column_of_no_type_has_missing_values(frame: Any) -> None:
+    void = frame({"a": [None, None], "b": [1, 2]})
+    with pytest.raises(ValueError, match=r"NaN at row 0, column 0 \('a'\)"):
+        Batch.of(void, [0, 1])
+    np.testing.assert_array_equal(
+        Batch.of(void, [0, 1], missing="ignore").X, [[np.nan, 1], [np.nan, 2]]
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        (pd.date_range("2020", periods=2, tz="America/New_York"), "datetime64.*New_York"),
+        (pd.period_range("2020", periods=2, freq="D"), r"period\[D\]"),
+        (pd.array([1j, 2j]), "complex128"),
+    ],
+)
+def test_a_column_that_is_not_numeric_is_called_by_its_type(column: Any, kind: str) -> None:
+    with pytest.raises(
+        TypeError, match=f"Column 'a' must be numeric, got {kind}.*seconds of dates"
+    ):
+        Batch.of(pd.DataFrame({"a": column}), [0, 1])
+
+
 def test_frames_that_hold_no_plain_columns():
     thin = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(np.eye(2)))
     with pytest.raises(

@@ -35,8 +35,8 @@ def test_numeric_column_read_as_text_is_reported_in_one_line(call):
     assert code == 0
     assert err == (
         "a.csv: Column 'a' is read as text, one feature for each value, although "
-        "values look like numbers, such as '0,5'. Pass --decimal ,, or --categorical a if it holds "
-        "codes.\n"
+        "values look like numbers, such as '0,5'. Pass --decimal ',', or --categorical a if it "
+        "holds codes.\n"
     )
     for option in (["--decimal", ","], ["--categorical", "a"], ["--drop", "a"]):
         assert call("screen", "a.csv", "--target", "y", "--top", 0, *option).err == ""

@@ -35,7 +35,7 @@ from river_rows import learned, rows_of
         ({"a": 1.0}, pd.NA, {}, ValueError, "missing label: <NA>"),
         ({"a": 1.0}, None, {}, ValueError, "missing label: None"),
         ({"a": 1.0}, np.nan, {}, ValueError, "missing label: nan"),
-        ({"a": 1.0}, [1], {}, TypeError, "unhashable"),
+        ({"a": 1.0}, [1], {}, TypeError, r"y must be a hashable label, got \[1\]"),
         ({"new": 1.0}, 0, {"w": -1.0}, ValueError, r"w must be finite and not negative, got -1.0"),
         ({"a": 1.0}, 0, {"w": np.nan}, ValueError, "w must be finite and not negative, got nan"),
         ({"a": 1.0}, 0, {"w": 1e200}, ValueError, "w must be at most 1e140"),
@@ -109,3 +109,9 @@ def test_times_are_checked():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         FeatureScreener(**parameters)
+
+
+@pytest.mark.parametrize("half_life", [pd.NaT, {5, 50}, 5j, b"5"])
+def test_half_life_that_is_no_number_is_an_error(half_life):
+    with pytest.raises(TypeError, match=r"half_life must be a number or a duration such as"):
+        FeatureScreener(half_life=half_life)

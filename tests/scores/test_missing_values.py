@@ -58,16 +58,17 @@ def test_features_known_in_four_rows_do_not_win(name):
         assert score.pvalues(bank.snapshot()).argmin() == few
 
 
+@pytest.mark.parametrize("half_life", [None, "auto"])
 @pytest.mark.parametrize("name", ["t", "fisher"])
-def test_keys_that_river_has_seen_once_are_not_selected(name):
+def test_keys_that_river_has_seen_once_or_once_in_each_class_are_not_selected(name, half_life):
     rng = np.random.default_rng(2)
-    screener = ds_river.FeatureScreener(name, k=2, absent="missing")
+    screener = ds_river.FeatureScreener(name, k=2, absent="missing", half_life=half_life)
     for i in range(300):
-        y = int(rng.integers(0, 2))
-        screener.learn_one(
-            {"good": rng.normal() + y, "fair": rng.normal() + y / 2, f"once {i}": 1.0}, y
-        )
-    assert set(screener.transform_one({"good": 1, "fair": 1, "once 3": 1})) == {"good", "fair"}
+        y = i % 2
+        row = {"good": rng.normal() + y, "fair": rng.normal() + y / 2}
+        screener.learn_one({**row, f"once {i}": 1.0, f"twice {i // 2}": float(y)}, y)
+    row = {"good": 1, "fair": 1, "once 3": 1, "twice 3": 1}
+    assert set(screener.transform_one(row)) == {"good", "fair"}
 
 
 def test_a_constant_column_gains_nothing_from_being_missing_in_one_class():

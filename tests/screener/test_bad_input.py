@@ -128,6 +128,14 @@ def test_bad_input_changes_nothing(rows, change, error, message):
         assert vars(screener) == attributes
 
 
+def test_weights_of_none_are_called_so(rows):
+    X, y = rows
+    with pytest.raises(TypeError, match="sample_weight must hold numbers, got an array of dtype o"):
+        FeatureScreener(k=2).fit(X, y, sample_weight=[None] * len(X))
+    with pytest.raises(ValueError, match="at least one non-zero number"):
+        FeatureScreener(k=2).fit(X, y, sample_weight=np.zeros(len(X)))
+
+
 def test_one_class_cannot_be_scored(rows):
     X, _ = rows
     screener = FeatureScreener(k=2).partial_fit(X, np.zeros(len(X), dtype=int))

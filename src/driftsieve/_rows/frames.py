@@ -20,17 +20,9 @@ def matrix_of_frame(native: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]:
             f"X must hold features only, got column {name!r}, the index of a pandas frame. Drop "
             "that column."
         )
-    for name, dtype in frame.schema.items():
-        if not (dtype.is_numeric() or dtype == nw.Boolean):
-            if hasattr(frame.get_column(name).to_native(), "sparse"):
-                raise TypeError(
-                    f"Column {name!r} must be dense, got a sparse one. Pass X.sparse.to_coo() if "
-                    "all are, else X.astype(float)."
-                )
-            raise TypeError(
-                f"Column {name!r} must be numeric, got {dtype}. Use driftsieve.as_batches, which "
-                "makes one feature per category of text and categorical columns."
-            )
+    for name, series in zip(frame.columns, frame.iter_columns(), strict=True):
+        if not (series.dtype.is_numeric() or series.dtype == nw.Boolean or is_nothing(series)):
+            raise _not_numeric(name, series)
     if not frame.columns:
         return np.empty((len(frame), 0)), ()
     # pandas has other floats too (Arrow's, nullable ones), of which it makes a matrix of objects
@@ -38,6 +30,32 @@ def matrix_of_frame(native: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]:
     single = kinds in ({np.dtype("f4")}, {np.dtype("f8")}, {nw.Float32()}, {nw.Float64()})
     matrix = frame.to_numpy() if single else np.stack([*map(floats, frame.iter_columns())]).T
     return matrix, names_of_frame(frame.columns)
+
+
+def _not_numeric(name: Any, series: nw.Series[Any]) -> TypeError:
+    if hasattr(series.to_native(), "sparse"):
+        return TypeError(
+            f"Column {name!r} must be dense, got a sparse one. Pass X.sparse.to_coo() if all are, "
+            "else X.astype(float)."
+        )
+    return TypeError(
+        f"Column {name!r} must be numeric, got {type_name(series)}. Use driftsieve.as_batches, "
+        "which makes one feature per category of text and categorical columns, and seconds of "
+        "dates, or leave the column out."
+    )
+
+
+def type_name(series: nw.Series[Any]) -> str:
+    """Return the type of a column, by its own name where narwhals has none."""
+    if series.dtype != nw.Unknown:
+        return str(series.dtype)
+    native = series.to_native()
+    return str(getattr(native, "type", None) or native.dtype)
+
+
+def is_nothing(series: Any) -> bool:
+    """Whether a column has no type, and so no values."""
+    return bool(series.dtype == nw.Unknown and series.null_count() == len(series))
 
 
 def names_of_frame(columns: Sequence[Any]) -> tuple[str, ...] | None:
@@ -53,6 +71,8 @@ def names_of_frame(columns: Sequence[Any]) -> tuple[str, ...] | None:
 
 def floats(series: nw.Series[Any]) -> NDArray[np.float64]:
     """Return the numbers of a series as float64, NaN for missing ones."""
+    if is_nothing(series):
+        return np.full(len(series), np.nan)
     if has_integers(series):
         return series.to_numpy().astype(np.float64)  # pyarrow casts none that is to be rounded
     return series.cast(nw.Float64).to_numpy()

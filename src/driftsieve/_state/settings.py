@@ -111,7 +111,7 @@ def is_ladder(half_life: Any) -> TypeGuard[Sequence[HalfLife | None] | NDArray[A
     """Whether these are several half-lives, or a list of one."""
     if isinstance(half_life, np.ndarray):
         return half_life.ndim > 0
-    return isinstance(half_life, Sequence) and not isinstance(half_life, str)
+    return isinstance(half_life, Sequence) and not isinstance(half_life, str | bytes)
 
 
 def is_auto(half_life: Any) -> bool:
@@ -249,6 +249,7 @@ def tick_of_merge(start: float | None, clock: str, fades: bool, ticks: int) -> f
                 "Pass the tick of the first row of the other bank (this bank's rows begin at 0)."
             )
         return float(ticks)
+    check_number("start", start)
     if not (math.isfinite(start) and start >= 0):
         raise ValueError(f"start must be a tick, 0 or later, got {start}.")
     return float(start)

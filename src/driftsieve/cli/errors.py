@@ -108,4 +108,11 @@ def option(name: str, value: Any) -> str:
     if isinstance(value, bool):
         name, value = name if value else f"no-{name}", None
     typed = "--" + name.replace("_", "-")
-    return typed if value is None else f"{typed} {shlex.quote(str(value))}"
+    if value is None:
+        return typed
+    text = str(value)
+    bare = shlex.quote(text) == text
+    # A comma or a full stop would be taken for one of the sentence.
+    return (
+        f"{typed} '{text}'" if bare and not text[-1].isalnum() else f"{typed} {shlex.quote(text)}"
+    )

@@ -66,8 +66,8 @@ class DictBank:
         self._limits = limits
         self._learning = learning  # of a LearnedBank; None where the half-life is fixed
         self._settings = settings
-        self._fading = fading_of(settings.get("decay"), settings.get("half_life"))
         self._template = self._new_bank()  # complains now, not with the first row
+        self._fading = fading_of(settings.get("decay"), settings.get("half_life"))
         self._banks = BankPair(self._new_bank(), self._new_bank())
         if absent == "missing":
             self._banks.late._core.take_absent_as_missing()
@@ -122,7 +122,7 @@ class DictBank:
             if self._learning is not None and len(self._rows) >= self._banks.rows_left():
                 self.flush()  # memories are reviewed at fixed numbers of rows
         except TypeError:
-            check_types(x, w, time)
+            check_types(x, y, w, time)
             if self.missing == "error" or not any(map(is_nothing, x.values())):
                 raise
             filled = {key: math.nan if is_nothing(value) else value for key, value in x.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from datetime import date
 from numbers import Real
 from typing import Any
@@ -26,10 +27,12 @@ def seconds(time: Any, fading: Fading | None = None) -> Any:
     return time
 
 
-def check_types(x: Any, w: Any, time: Any) -> None:
-    """TypeError where the row is no dictionary, or its weight or time no number."""
+def check_types(x: Any, y: Any, w: Any, time: Any) -> None:
+    """TypeError where row, label, weight or time are of the wrong type."""
     if not isinstance(x, dict):
         raise TypeError(f"x must be a dictionary of features, got {type(x).__name__}.")
+    if not isinstance(y, Hashable):
+        raise TypeError(f"y must be a hashable label, got {y!r}.")
     for name, value in (("w", w), ("time", 0.0 if time is None else time)):
         try:
             math.fabs(value)  # unlike float(), it takes no text

@@ -30,6 +30,7 @@ from driftsieve.snapshot import Floats, Snapshot
 
 _ROUNDING = 1e-9  # of effective rows
 _SMALL = 40.0  # effective rows of a class in which a few outliers decide the mean
+_NEGLIGIBLE = 1.02  # factor of the variance of F that changes no p-value by much
 _OUTLIERS = 10.0  # above it, class variances differ more than those of normal values
 
 
@@ -140,7 +141,7 @@ def fisher_pvalues(snap: Snapshot) -> Floats:
     statistic, between = rows.adjusted(score * within)
     # The error of the variance within classes is also relative to the mean of the statistic.
     beneath = within * (between / (rows.scale * (rows.n_classes - 1))) ** 2
-    p = fdtrc(between, beneath, statistic / between)
+    p = fdtrc(between / _inflation(snap), beneath, statistic / between)
     p = np.maximum(np.where(np.isinf(score), 0.0, p), smallest_pvalue(*class_sizes(snap)))
     flags, of_flags = _flag_pvalues(snap)
     p[flags] = np.maximum(p[flags], of_flags)
@@ -157,16 +158,38 @@ def _has_outliers_that_decide(snap: Snapshot) -> NDArray[np.bool_]:
     var - 1)**2 is 2 on average, and one class is small, has less than half its share of the rows,
     or has rows that weigh more than twice those of another class.
     """
-    groups = class_groups(snap)
-    weight, sizes, _, var = (np.stack(part) for part in zip(*groups, strict=True))
-    within = ratio((weight * var).sum(axis=0), weight.sum(axis=0))
+    weight, sizes, uneven = _spread_of_variances(snap)
     n_classes = (sizes > 0).sum(axis=0)
     small = (sizes > 0) & (sizes < np.maximum(_SMALL, sizes.sum(axis=0) / (2 * n_classes)))
     per_row = ratio(weight, sizes)  # a class whose rows weigh more decides the variance within
     heavier = per_row.max(axis=0) > 2 * np.where(sizes > 0, per_row, np.inf).min(axis=0)
-    uneven = (sizes * (ratio(var, within) - 1) ** 2).sum(axis=0) / n_classes
     unsafe: NDArray[np.bool_] = (small.any(axis=0) | heavier) & (uneven > _OUTLIERS)
     return unsafe
+
+
+def _inflation(snap: Snapshot) -> Floats:
+    """Return the factor by which outliers increase the variance of F, 1 where there are none.
+
+    It is 1 + k (sum_c 1/n_c - C**2/n) / (2 (C - 1)), with k the excess kurtosis (Box and Andersen
+    1955), which the variances of the classes estimate. It is 1 for two classes, whose p-values are
+    right without it, and where it would be less than 1.02.
+    """
+    _, sizes, uneven = _spread_of_variances(snap)
+    n_classes = (sizes > 0).sum(axis=0)
+    each = ratio(np.ones_like(sizes), np.where(sizes > 0, sizes, np.inf)).sum(axis=0)
+    unequal = np.maximum(each - ratio(n_classes**2, sizes.sum(axis=0)), 0.0)
+    excess = np.where((uneven > _OUTLIERS) & (n_classes > 2), uneven - 2.0, 0.0)
+    factor = 1.0 + unequal * excess / np.maximum(2 * (n_classes - 1), 1)
+    return np.where(factor > _NEGLIGIBLE, factor, 1.0)
+
+
+def _spread_of_variances(snap: Snapshot) -> tuple[Floats, Floats, Floats]:
+    """Return weights and sizes, (C, p), and the mean of n_c (var_c / var - 1)**2, (p,)."""
+    weight, sizes, _, var = (np.stack(part) for part in zip(*class_groups(snap), strict=True))
+    within = ratio((weight * var).sum(axis=0), weight.sum(axis=0))
+    n_classes = (sizes > 0).sum(axis=0)
+    uneven = ratio((sizes * (ratio(var, within) - 1) ** 2).sum(axis=0), n_classes)
+    return weight, sizes, uneven
 
 
 def _flag_pvalues(snap: Snapshot) -> tuple[NDArray[np.bool_], Floats]:

@@ -187,7 +187,8 @@ class FeatureScreener(BankSelector):
         --------
         partial_fit : Learn from more rows.
         """
-        if sample_weight is not None and not np.any(np.asarray(sample_weight)):
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        if weights is not None and weights.dtype.kind in "biuf" and not weights.any():
             raise ValueError("Sample weights must contain at least one non-zero number.")
         return self._learn(X, y, sample_weight, time, None, fresh=True, least_rows=1)
 

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from driftsieve._arguments import arg
-from driftsieve._rows.frames import floats, has_integers, index_columns, names_of_frame
+from driftsieve._rows.frames import (
+    floats,
+    has_integers,
+    index_columns,
+    is_nothing,
+    names_of_frame,
+    type_name,
+)
 from driftsieve._rows.vectors import seconds_of
 from driftsieve.exceptions import SourceError
 from driftsieve.sources.base import Options, Rows
@@ -119,7 +126,7 @@ def table_of(frame: nw.DataFrame[Any], roles: Roles, texts: Collection[str] = ()
     columns = zip(map(str, frame.columns), frame.iter_columns(), strict=True)
     return {
         name: [None] * len(series)
-        if name in texts and _is_nothing(series)
+        if name in texts and is_nothing(series)
         else _usable(series, name, roles)
         for name, series in columns
         if name not in roles.drop
@@ -139,10 +146,6 @@ def note_texts(frame: nw.DataFrame[Any], table: Table, encoder: TableEncoder) ->
             known = {value for value in values if value is not None}
             if known and all(map(numbers.is_number, known)):
                 note_numbers("column", name, min(known))
-
-
-def _is_nothing(series: Any) -> bool:
-    return bool(series.dtype == nw.Unknown and series.null_count() == len(series))
 
 
 def _usable(series: Any, name: str, roles: Roles) -> Values:
@@ -182,13 +185,13 @@ def _values(series: nw.Series[Any], name: str, roles: Roles) -> Values:
         )
     if name in (roles.target, roles.sample_weight, roles.time):
         advice = "Use text or integers for labels, numbers for weights and times."
-    elif _is_nothing(series):
-        return np.full(len(series), np.nan)
+    elif is_nothing(series):
+        return floats(series)
     else:
         advice = f"Leave it out with {arg('drop')}."
-    native = series.to_native()
-    kind = dtype if dtype != nw.Unknown else getattr(native, "type", None) or native.dtype
-    raise SourceError(f"Column {name!r} must hold numbers or text, got type {kind}. {advice}")
+    raise SourceError(
+        f"Column {name!r} must hold numbers or text, got type {type_name(series)}. {advice}"
+    )
 
 
 def _of_arrow(series: nw.Series[Any], *, exact: bool) -> nw.Series[Any]:
