@@ -4,7 +4,7 @@
 # from PyPI with make.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export PYTHON=$PWD/.venv/bin/python WINEDEBUG=-all WINEPREFIX=$PWD/build/wine
+export PYTHON=$PWD/.venv/bin/python
 PATH=$PATH:/usr/lib/wine
 
 missing=()
@@ -36,7 +36,10 @@ echo "runs on ARM64 Linux"
 
 build windows -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=AMD64 \
   -DCMAKE_CXX_COMPILER=x86_64-w64-mingw32-g++-posix -DCMAKE_EXE_LINKER_FLAGS=-static
-wine64 build/cross-windows/driftsieve_tests.exe
+# Outside of the checkout: it has a link to /, which building a source distribution would follow.
+wine=$(mktemp -d)
+trap 'rm -rf "$wine"' EXIT
+WINEDEBUG=-all WINEPREFIX=$wine wine64 build/cross-windows/driftsieve_tests.exe
 echo "runs as a Windows program"
 
 for processor in arm64 x86_64; do
