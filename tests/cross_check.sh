@@ -44,6 +44,7 @@ echo "runs as a Windows program"
 
 for processor in arm64 x86_64; do
   ZIG_TARGET=${processor/arm64/aarch64}-macos build "macos-$processor" -DCMAKE_SYSTEM_NAME=Darwin \
-    -DCMAKE_SYSTEM_PROCESSOR=$processor -DCMAKE_CXX_COMPILER="$PWD/tools/zig-c++"
+    -DCMAKE_SYSTEM_PROCESSOR=$processor -DCMAKE_CXX_COMPILER="$PWD/tools/zig-c++" \
+    -DCMAKE_AR="$PWD/tools/zig-ar" -DCMAKE_RANLIB=/bin/true
 done
 echo "compiles for macOS; not run"
