@@ -1,4 +1,4 @@
-"""Everything that CI installs is pinned in requirements/ci.txt, at a version pyproject.toml allows."""
+"""All that CI installs is pinned in requirements/ci.txt, at a version pyproject.toml allows."""
 
 from __future__ import annotations
 
