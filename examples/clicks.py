@@ -58,10 +58,12 @@ chart = (
     alt.Chart(alt.Data(values=scores))
     .mark_line(strokeWidth=2)
     .encode(
-        x=alt.X("at:T").title(None).axis(format="%d %b", tickCount=7),
+        x=alt.X("at:T").title(None).axis(format="%d %b", tickCount=5),
         y=alt.Y("score:Q").title("mutual information (nats)"),
-        color=alt.Color("feature:N").title(None),
+        color=alt.Color("feature:N").title(None).legend(columns=4),
     )
-    .properties(width=620, height=240, title="What decides a click?")
+    .properties(width=460, height=240, title="What decides a click?")
+    .configure_axis(labelFontSize=12, titleFontSize=12)
+    .configure_legend(orient="top", labelFontSize=12, columnPadding=24)
 )
 chart.save("clicks.svg")

@@ -52,10 +52,12 @@ chart = (
     alt.Chart(alt.Data(values=points))
     .mark_line(strokeWidth=2.5)
     .encode(
-        x=alt.X("rows:Q"),
+        x=alt.X("rows:Q").axis(tickCount=6),
         y=alt.Y("accuracy:Q").scale(zero=False).title("accuracy of the last 500 rows"),
         color=alt.Color("model:N").title(None),
     )
-    .properties(width=620, height=240, title="A linear model of river, with and without selection")
+    .properties(width=460, height=240, title="A linear model of river, with and without selection")
+    .configure_axis(labelFontSize=12, titleFontSize=12)
+    .configure_legend(orient="top", labelFontSize=12, columnPadding=24)
 )
 chart.save("river_stream.svg")

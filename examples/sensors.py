@@ -43,7 +43,7 @@ for X, y in readings():
     screener.partial_fit(X, y)
     n_rows += len(y)
     if history.due(n_rows):
-        history.record(n_rows, screener.scores_, feature_names=SENSORS)
+        history.record(n_rows, screener)
 
 print(sorted(screener.get_feature_names_out()))  # -> ['current', 'noise', 'torque']
 print(screener.memory_.half_life <= 1000)  # -> True
@@ -59,19 +59,24 @@ lines = (
     alt.Chart(frame[frame["name"].isin(relevant)])
     .mark_line(strokeWidth=2.5)
     .encode(
-        x=alt.X("position:Q", title="rows").axis(format="s"),
+        x=alt.X("position:Q", title="rows").axis(format="s", tickCount=5),
         y=alt.Y("score:Q", title="mutual information (nats)"),
-        color=alt.Color("name:N", title=None, sort=relevant).scale(
-            range=["#b2182b", "#ef8a62", "#f4b183", "#2166ac", "#5aa2cf", "#8fc3dd"]
-        ),
+        color=alt.Color("name:N", title=None, sort=relevant)
+        .scale(range=["#b2182b", "#ef8a62", "#f4b183", "#2166ac", "#5aa2cf", "#8fc3dd"])
+        .legend(columns=3),
     )
 )
-drift = alt.Chart(alt.Data(values=[{"rows": n_rows / 2, "what": "the machine is rebuilt"}]))
-chart = alt.layer(
-    lines,
-    drift.mark_rule(strokeDash=[4, 4], color="#777").encode(x="rows:Q"),
-    drift.mark_text(align="left", dx=6, dy=8, color="#555").encode(
-        x="rows:Q", y=alt.value(0), text="what:N"
-    ),
-).properties(width=620, height=260, title="Which sensors tell a fault from normal running?")
+drift = alt.Chart(alt.Data(values=[{"rows": n_rows / 2, "what": "rebuilt"}]))
+chart = (
+    alt.layer(
+        lines,
+        drift.mark_rule(strokeDash=[4, 4], color="#777").encode(x="rows:Q"),
+        drift.mark_text(align="left", dx=6, dy=8, color="#555", fontSize=12).encode(
+            x="rows:Q", y=alt.value(0), text="what:N"
+        ),
+    )
+    .properties(width=460, height=260, title="Which sensors tell a fault from normal running?")
+    .configure_axis(labelFontSize=12, titleFontSize=12)
+    .configure_legend(orient="top", labelFontSize=12, columnPadding=24)
+)
 chart.save("sensors.svg")

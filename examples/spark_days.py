@@ -60,6 +60,8 @@ chart = (
         color=alt.Color("feature:N").legend(None),
         row=alt.Row("memory:N").sort(["no fading", "3d"]).title("half-life"),
     )
-    .properties(width=520, height=110, title="What tells returned orders from kept ones?")
+    .properties(width=400, height=110, title="What tells returned orders from kept ones?")
+    .configure_axis(labelFontSize=12, titleFontSize=12)
+    .configure_header(labelFontSize=12, titleFontSize=12)
 )
 chart.save("spark_days.svg")

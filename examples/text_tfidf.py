@@ -76,19 +76,24 @@ words = (
     alt.Chart(alt.Data(values=share))
     .mark_line(interpolate="step-after", strokeWidth=2.5)
     .encode(
-        x=alt.X("messages:Q").title(None),
+        x=alt.X("messages:Q").title(None).axis(tickCount=5),
         y=alt.Y("words:Q").title("selected words"),
         color=alt.Color("topic:N").sort(["lottery", "coins"]).title(None),
     )
-    .properties(width=620, height=150, title="Selected words by topic, k = 8")
+    .properties(width=460, height=150, title="Selected words by topic, k = 8")
 )
 next_batch = (
     alt.Chart(alt.Data(values=accuracy))
     .mark_line(color="#555")
     .encode(
-        x=alt.X("messages:Q"),
+        x=alt.X("messages:Q").axis(tickCount=5),
         y=alt.Y("accuracy:Q").scale(domain=[0.4, 1]).title("accuracy"),
     )
-    .properties(width=620, height=100)
+    .properties(width=460, height=100)
 )
-(words & next_batch).save("text_tfidf.svg")
+chart = (
+    (words & next_batch)
+    .configure_axis(labelFontSize=12, titleFontSize=12)
+    .configure_legend(orient="top", labelFontSize=12, columnPadding=24)
+)
+chart.save("text_tfidf.svg")

@@ -66,6 +66,9 @@ chart = (
         y=alt.Y("feature:N").sort(shown).title(None),
         size=alt.Size("score:Q").title("mutual information"),
     )
-    .properties(width=480, height=18 * len(shown), title="The four best features after each day")
+    .properties(width=340, height=18 * len(shown), title="The four best features after each day")
+    .configure(padding=20)
+    .configure_axis(labelFontSize=12, titleFontSize=12)
+    .configure_legend(orient="top", labelFontSize=12, columnPadding=24)
 )
 chart.save("urls.svg")

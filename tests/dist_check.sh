@@ -51,6 +51,8 @@ for python in "$@"; do
   done
   wheel=$(ls "$out/wheel-$version-1"/*.whl)
   same "$wheel" "$out/wheel-$version-2/$(basename "$wheel")"
+  test "$(stat -c %s "$wheel")" -lt 5000000 || { echo "$wheel has 5 MB or more" >&2; exit 1; }
+  echo "auditwheel: $(.venv/bin/auditwheel show "$wheel" 2>/dev/null | grep -om1 'manylinux[a-z0-9_]*')"
   "$python" -m venv "$out/bare-$version"
   bin=$out/bare-$version/bin
   "$bin/python" "${pip[@]}" "$wheel"

@@ -45,3 +45,20 @@ def test_broken_link_fails_the_build(tmp_path: Path) -> None:
     )  # fmt: skip
     assert run.returncode != 0
     assert "#nowhere" in run.stderr
+
+
+def test_see_also_becomes_a_list_of_links() -> None:
+    griffe = pytest.importorskip("griffe")
+    from tools.reference import on_page_content, see_also
+
+    code = "class A:\n    def f(self): pass\n    def g(self): pass\ndef h(): pass\n"
+    with griffe.temporary_visited_module(code, module_name="m") as module:
+        text = "g, h : Others,\n    both.\nx.Y : Elsewhere."
+        assert see_also(text, module["A.f"]) == (
+            '- <autoref optional identifier="m.A.g"><code>g</code></autoref>, '
+            '<autoref optional identifier="m.h"><code>h</code></autoref>: Others, both.\n'
+            '- <autoref optional identifier="x.Y"><code>x.Y</code></autoref>: Elsewhere.'
+        )
+    assert on_page_content('<td><a href="a.b"><code>a.b</code></a></td> <code>c.d</code>') == (
+        '<td><a href="a.b"><code>a.<wbr>b</code></a></td> <code>c.d</code>'
+    )

@@ -285,6 +285,14 @@ def test_plot(what):
     assert len(values) == (4 if what == "rank" else 3)  # no place for an infinite score
     assert chart["encoding"]["y"]["field"] == what
     assert chart["encoding"]["y"]["scale"]["reverse"] is (what == "rank")
+    x, y = chart["encoding"]["x"], chart["encoding"]["y"]
+    assert x["title"] == "rows"
+    if what == "rank":
+        assert chart["title"] == "Rank by mutual information of the best 2 features"
+        assert (y["axis"]["format"], y["axis"]["tickMinStep"]) == ("d", 1)  # whole numbers
+    else:
+        assert chart["title"] == "Mutual information of the best 2 features"
+        assert y["title"] == "mutual information (nats)"
     with pytest.raises(ValueError, match="what must be 'rank' or 'score', got 'p'"):
         history.plot("p")
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -368,8 +369,18 @@ def test_two_values_are_two_groups_of_bars_with_their_names(open_page, learned):
     page.click("#grid .space .row:has-text('colour=red')")
     detail = page.locator("#detail")
     assert detail.locator(".value").all_text_contents() == ["not red", "red"]
-    assert detail.locator(".bar").count() == 4
     assert detail.locator(".segmented").count() == 0
+    heights = detail.locator(".bar").evaluate_all(
+        "bars => bars.map((bar) => bar.getBoundingClientRect().height)"
+    )
+    at = learned["features"][learned["names"].index("colour=red")]
+    group = next(g for g in learned["distributions"] if at in g["features"])
+    weights = np.array(group["weights"][group["features"].index(at)])
+    shares = (weights / weights.sum(axis=0))[weights.any(axis=1)]  # by value and class
+    assert shares.shape == (2, 2)
+    np.testing.assert_allclose(
+        np.array(heights) / heights[0], shares.ravel() / shares[0, 0], rtol=0.02
+    )
 
 
 def test_sparklines_have_one_scale(open_page, learned):
@@ -392,6 +403,37 @@ def test_phone_shows_whole_columns_and_labels(open_page, learned):
     assert page.locator("#lines .legend .name").count() == 8
     assert page.locator("#spans .row-label text").first.text_content() == "before"
     shot(page, "phone", full_page=True)
+
+
+@pytest.mark.parametrize("width", [360, 390, 1280])
+def test_no_number_of_the_ranking_is_cut(open_page, learned, many_classes, wide, width):
+    for data in (learned, many_classes, wide):
+        page = open_page(data, viewport={"width": width, "height": 844})
+        table = page.locator("#grid .scroller")
+        assert table.evaluate("node => node.scrollWidth <= node.clientWidth")
+        cut = page.locator("#grid .space .cell:not(.left)").evaluate_all(
+            "cells => cells.filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.innerText)"
+        )
+        assert cut == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("days", [0.2, 2, 40, 1000])
+def test_axes_of_time_have_several_dates_that_do_not_overlap(open_page, width, days):
+    history = ScoreHistory("t", k=1, every=60)
+    for i in range(20):
+        history.record(i, [1.0, i / 10], time=1.7e9 + 86400 * days * i / 19)
+    page = open_page(report.build(history=history), viewport={"width": width, "height": 844})
+    boxes = (
+        page.locator("#lines .axis")
+        .nth(1)
+        .locator("g text")
+        .evaluate_all(
+            "texts => texts.map((t) => t.getBoundingClientRect()).map((b) => [b.left, b.right])"
+        )
+    )
+    assert 2 <= len(boxes) <= 12
+    assert all(a[1] < b[0] for a, b in pairwise(boxes))
 
 
 def test_print(open_page, drifting):

@@ -37,14 +37,16 @@ def test_all_scores_in_order_of_one(snap, score):
 
 
 def test_report_has_the_facts_of_the_bank(snap):
-    data = report.build(snap, n_rows=300, parameters={"epsilon": np.float64(0.01), "path": {1}})
+    data = report.build(
+        snap, n_rows=300, parameters={"epsilon": np.float64(0.01), "drop": ["a", 2]}
+    )
     assert data["n_features"] == 6
     assert data["n_rows"] == 300
     assert data["n_eff"] == 300
     assert [c["label"] for c in data["classes"]] == ["no", "yes"]
     assert sum(c["weight"] for c in data["classes"]) == 300
     assert data["certificate"] == {"largest": 0.0, "median": 0.0, "n_exact": 6}
-    assert data["parameters"] == {"epsilon": 0.01, "path": "{1}"}
+    assert data["parameters"] == {"epsilon": 0.01, "drop": "a, 2"}
     assert data["history"] is None
     assert {"driftsieve", "numpy", "python"} <= set(data["versions"])
 

@@ -39,11 +39,12 @@ def test_headline_names_the_features_of_the_largest_change():
     assert said == "a and b left; d and c came in at about row 2,100."
 
 
-def test_headline_has_the_date_of_a_change():
+@pytest.mark.parametrize(("spacing", "date"), [(86400, "2023-12-04"), (3600, "2023-11-15 18:13")])
+def test_headline_has_the_date_of_a_change_as_exactly_as_it_is_known(spacing, date):
     history = ScoreHistory("t", k=2)
     for i, scores in enumerate(leap(20)):
-        history.record(i, scores, NAMES, time=1.7e9 + 86400 * i)
-    assert headline(history, content(), "unix").endswith("came in at about 2023-12-04 22:13.")
+        history.record(i, scores, NAMES, time=1.7e9 + spacing * i)
+    assert headline(history, content(), "unix").endswith(f"came in at about {date}.")
 
 
 def test_noise_below_the_large_scores_is_no_change():

@@ -79,7 +79,7 @@ class ScoreHistory:
 
     See Also
     --------
-    driftsieve.FeatureScreener : Its parameter ``history`` records one automatically.
+    driftsieve.FeatureScreener.report : Shows one in a report.
 
     Examples
     --------

@@ -353,6 +353,8 @@ def _over_time(history: ScoreHistory, unit: str) -> dict[str, Any]:
 def _plain(value: Any) -> str | int | float | bool | None:
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 

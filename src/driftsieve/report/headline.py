@@ -17,6 +17,7 @@ _NEAR = 0.05
 """Events this share of the stream apart count as one change."""
 _SMALL = 0.1
 """A feature whose score moved by less than this share of the range of all is not mentioned."""
+_DAY = 86400.0
 
 
 def headline(history: ScoreHistory | None, content: Mapping[str, Any], unit: str) -> str:
@@ -75,8 +76,9 @@ def _change(history: ScoreHistory, unit: str, *, is_noise: bool) -> str:
     for kind, verb in (("left", "left"), ("entered", "came in")):
         if names := [event.name for event in changes if event.kind == kind]:
             parts.append(f"{_listed(names)} {verb}")
-    place = _place(places(history, [changes[0].position])[0], unit)
-    more = f" There were {n_others:,} other changes." if n_others > 1 else ""
+    spacing = np.diff(places(history, history.positions)).max(initial=0.0)
+    place = _place(places(history, [changes[0].position])[0], unit, float(spacing))
+    more = " There were other changes." if n_others > 1 else ""
     return f"{'; '.join(parts)} at about {place}.{more}"
 
 
@@ -117,9 +119,11 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _place(position: float, unit: str) -> str:
+def _place(position: float, unit: str, spacing: float) -> str:
+    """Return where a change was, as exactly as records that are ``spacing`` apart tell it."""
     if unit == "unix":
-        return f"{datetime.fromtimestamp(position, UTC):%Y-%m-%d %H:%M}"
+        exactly = "%Y-%m-%d" if spacing >= _DAY else "%Y-%m-%d %H:%M"
+        return datetime.fromtimestamp(position, UTC).strftime(exactly)
     return f"row {position:,.0f}" if unit == "rows" else f"{position:,.10g} {unit}"
 
 

@@ -126,6 +126,10 @@ NOTED = {
     "commas of thousands": (["1,234", "2,000"], "such as '1,234'. Write them without separators"),
     "quotes": (["'1'", "'2'"], "such as .* Write them without separators and units"),
     "dates": (["2020-01-31", "2020-02-01"], 'it holds dates.* Pass time="c", drop="c"'),
+    "identifiers": (
+        [f"31.01.2020 {i:02}h" for i in range(100)],
+        r"100 of its first 100 values differ, such as '31.01.2020 00h'. Pass drop=\"c\"",
+    ),
 }
 
 
@@ -143,6 +147,11 @@ def test_a_column_of_numbers_that_is_read_as_text_is_noted_once(case: str, tmp_p
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read(path, categorical="c")
+
+
+def test_text_that_repeats_is_not_noted(tmp_path: Path) -> None:
+    rows = "".join(f"c{i // 2},{i % 2}\n" for i in range(200))
+    assert len(read(write(tmp_path / "a.csv", "c,y\n" + rows))[0] or ()) == 100
 
 
 def test_values_that_differ_only_in_case_are_noted(tmp_path: Path) -> None:

@@ -77,21 +77,24 @@ function path(xs, ys, x, y) {
 }
 
 const DAY = 86400;
-const STEPS = [60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 91 * DAY, 182 * DAY, 365 * DAY];
+const STEPS = [60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600, DAY, 2 * DAY, 4 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 91 * DAY, 182 * DAY, 365 * DAY];
 
 // Tick positions along the stream and how to write them: round numbers, or round times.
 function timeTicks(xs, width, unit) {
+  const narrow = width < 400; // "18:00", "Jan 18" or "2024-01" for all of a date
   const [first, last] = [xs[0], xs[xs.length - 1]];
   if (unit !== "unix") {
-    const values = ticks(first, last, Math.max(1, Math.floor(width / 90)));
+    const values = ticks(first, last, Math.max(1, Math.floor(width / (narrow ? 70 : 90))));
     const large = values.some((value) => Math.abs(value) >= 1e4);
     return [values, (value) => (large ? compact.format(value) : number(value))];
   }
-  const raw = (last - first) / Math.max(1, Math.floor(width / 110));
+  const raw = (last - first) / (width / (narrow ? 60 : 100));
   const step = STEPS.find((one) => one >= raw) ?? 365 * DAY * Math.ceil(raw / (365 * DAY));
   const values = [];
   for (let value = Math.ceil(first / step) * step; value <= last; value += step) values.push(value);
-  return [values, (value) => (step >= DAY ? date(value).slice(0, 10) : date(value).slice(5))];
+  const write = (value) => (!narrow ? (step < DAY ? date(value).slice(5) : date(value).slice(0, 10))
+    : value % DAY ? date(value).slice(11) : step < 30 * DAY ? monthDay.format(1000 * value) : date(value).slice(0, 7));
+  return [values, write];
 }
 
 const place = (position, unit) => (unit === "unix" ? date(position) : `${number(position, 9)} ${unit}`);

@@ -33,6 +33,7 @@ function decode(packed) {
 
 const whole = new Intl.NumberFormat("en");
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const monthDay = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
 const minus = (text) => text.replace(/-/g, "\u2212");
 
 function number(x, digits = 4) {

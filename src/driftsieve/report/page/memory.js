@@ -65,7 +65,7 @@ function drawMemory(host, memory, past) {
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Half-life"), h("th", { scope: "col" }, "Weight"),
         h("th", { scope: "col", title: "Relevance, in rows that came later, of the features it selected; relative to the best" }, "Worth"),
         h("th", { scope: "col" }, "Would select"))),
-      h("tbody", {}, half.map((value, i) => h("tr", {}, h("th", { scope: "row" }, names[i]), h("td", {}, bar(i)),
+      h("tbody", {}, half.map((value, i) => h("tr", {}, h("th", { scope: "row" }, swatch(memoryColor(i, names.length)), names[i]), h("td", {}, bar(i)),
         h("td", {}, best > 0 ? percent(memory.values[i] / best, 0) : "\u2013"),
         h("td", { class: "difference" }, others.has(value) ? difference(others.get(value)) : "\u2013")))))));
   host.append(h("div", { class: "halves" }, chart, table));

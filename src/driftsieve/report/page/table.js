@@ -37,7 +37,10 @@ class Table {
     const others = Object.keys(report.scores).filter((key) => key !== score);
     const p = report.log10p[score];
     const wide = !this.narrow.matches;
-    const rankOf = (key, i) => (report.ranks[key][i] === undefined ? "\u2013" : whole.format(report.ranks[key][i]));
+    const rankOf = (key, i) => {
+      const rank = report.ranks[key][i];
+      return rank === undefined ? "\u2013" : key !== score && rank >= 1e4 ? compact.format(rank) : whole.format(rank);
+    };
     this.best = report.best(score);
     this.write_score = scoreFormat(report.scores[score]);
     this.columns = [
@@ -51,13 +54,14 @@ class Table {
       ...(wide ? others : []).map((key) => ({ key, title: SHORT[key], class: "other", hint: `Rank by ${LABELS[key].toLowerCase()}`,
         order: report.ranks[key], text: (i) => rankOf(key, i) })),
     ].filter(Boolean);
-    // The name takes what the others leave; ranks take as much as their digits need.
-    const digits = 7.5 * whole.format(report.n_features).length + 18;
-    const widths = wide ? { trend: 104, score: 104, share: 76, p: 96, name: 140 } : { score: 84, p: 92, name: 80 };
-    const pixels = this.columns.map((c) => widths[c.key] ?? Math.max(wide ? 64 : 54, digits));
+    // The name takes what the others leave; ranks and p-values take what the longest listed needs.
+    const widths = wide ? { trend: 112, score: 92, share: 74, name: 110 } : { score: 74, name: 64 };
+    const longest = (c) => Array.from({ length: this.n }, (_, i) => c.text(i).length).reduce((a, b) => Math.max(a, b), 0);
+    const pixels = this.columns.map((c) => widths[c.key] ?? Math.max(c.key === "p" ? 64 : 54, 9.5 * longest(c) + (wide ? 20 : 12)));
     this.body.style.setProperty("--columns", pixels.map((w, i) => (this.columns[i].key === "name" ? `minmax(${w}px, 1fr)` : `${w}px`)).join(" "));
     this.body.style.setProperty("--columns-printed", pixels.map((w) => `minmax(0, ${w}fr)`).join(" "));
-    this.body.style.setProperty("--least", `${pixels.reduce((a, b) => a + b, 16)}px`);
+    this.body.style.setProperty("--rank", `${pixels[0]}px`);
+    this.body.style.setProperty("--least", `${pixels.reduce((a, b) => a + b, wide ? 16 : 0)}px`);
     this.body.setAttribute("aria-colcount", this.columns.length);
     this.head.replaceChildren(...this.columns.map((column) => {
       const sortable = column.order || column.key === "name";

@@ -16,6 +16,7 @@ SAMPLE, SAMPLE_BYTES = 4096, 1_000_000
 """How many rows are looked at before the first batch, whatever its size; of long rows fewer."""
 
 _MANY = 10  # rows from which on a label that never comes again is odd
+_ENOUGH = 100  # values from which on a column of text that hardly repeats any is noted
 _NOTED = 0.1  # share of numbers from which on a column that is read as text is noted
 
 Cells = Sequence[str]
@@ -115,6 +116,9 @@ def note_text(name: str, cells: Sequence[str], numbers: Numbers, becomes: str) -
     if becomes == "feature" and n_dates >= max(few, n_known / 2):
         cause = f"it holds dates, such as {dates[0]!r}"
         return f"{start} {cause}. Pass {arg('time', name)}, {arg('drop', name)}, or {codes}."
+    if becomes == "feature" and n_known >= _ENOUGH and len(values) > n_known / 2:
+        cause = f"{len(values):,} of its first {n_known:,} values differ, such as {values[0]!r}"
+        return f"{start} {cause}. Pass {arg('drop', name)}, or {codes}."
     folded = {value.strip().casefold(): value for value in values}
     for value in values:
         if (other := folded[value.strip().casefold()]) != value:
