@@ -166,17 +166,55 @@ class Bank:
     def n_threads(self, n_threads: int | None) -> None:
         self._threads, self._n_threads = thread_count(n_threads), n_threads
 
-    epsilon = property(lambda self: cast("float", self._core.epsilon))
-    moments = property(lambda self: cast("bool", self._core.moments))
-    quantiles = property(lambda self: cast("bool", self._core.quantiles))
-    clock = property(lambda self: cast("ClockName", self._core.clock.name))
-    missing = property(lambda self: "ignore" if self._core.ignore_missing else "error")
-    n_features = property(lambda self: cast("int", self._core.n_features))
+    @property
+    def epsilon(self) -> float:
+        """Largest rank error, as a share of the weight."""
+        return self._core.epsilon
 
-    max_features = property(lambda self: cast("int", self._header.limits.max_features))
-    max_classes = property(lambda self: cast("int", self._header.limits.max_classes))
-    max_bytes = property(lambda self: cast("float", self._header.limits.bytes))
-    on_limit = property(lambda self: cast("OnLimit", self._header.limits.on_limit))
+    @property
+    def moments(self) -> bool:
+        """Whether the bank keeps moments."""
+        return self._core.moments
+
+    @property
+    def quantiles(self) -> bool:
+        """Whether the bank keeps quantile summaries."""
+        return self._core.quantiles
+
+    @property
+    def clock(self) -> ClockName:
+        """What age is counted in."""
+        return cast("ClockName", self._core.clock.name)
+
+    @property
+    def missing(self) -> Missing:
+        """Whether NaN is an error or a missing value."""
+        return "ignore" if self._core.ignore_missing else "error"
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self._core.n_features
+
+    @property
+    def max_features(self) -> int:
+        """Largest number of features."""
+        return self._header.limits.max_features
+
+    @property
+    def max_classes(self) -> int:
+        """Largest number of classes."""
+        return self._header.limits.max_classes
+
+    @property
+    def max_bytes(self) -> float:
+        """Largest ``nbytes``."""
+        return self._header.limits.bytes
+
+    @property
+    def on_limit(self) -> OnLimit:
+        """What happens to a batch that would exceed a limit."""
+        return self._header.limits.on_limit
 
     @property
     def half_lives(self) -> tuple[float, ...]:
@@ -404,6 +442,10 @@ class Bank:
         Bank
             This bank.
 
+        See Also
+        --------
+        ignored : Counts of what ``on_limit="ignore_new"`` left out.
+
         Examples
         --------
         >>> import driftsieve as ds
@@ -629,6 +671,10 @@ class Bank:
         Bank
             A new bank.
 
+        See Also
+        --------
+        merge : Add the rows of another bank.
+
         Examples
         --------
         >>> import driftsieve as ds
@@ -697,7 +743,14 @@ class Bank:
 
         See Also
         --------
-        to_bytes : The inverse, with an example.
+        to_bytes : The inverse.
+
+        Examples
+        --------
+        >>> import driftsieve as ds
+        >>> data = ds.Bank().update([[0.0], [1.0]], ["ham", "spam"]).to_bytes()
+        >>> ds.Bank.from_bytes(data).classes.tolist()
+        ['ham', 'spam']
         """
         header, payload = envelope.unpack(data, "bank")
         core = CoreBank.from_bytes(payload)

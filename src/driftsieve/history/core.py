@@ -224,6 +224,10 @@ class ScoreHistory:
         -------
         bool
 
+        See Also
+        --------
+        record : Record the scores.
+
         Examples
         --------
         >>> history = ScoreHistory(every=100)
@@ -264,7 +268,7 @@ class ScoreHistory:
             The names of the features. Default: those of the screener or the snapshot, or x0, x1,
             ...
         memory : Memory, optional
-            What was learned of how long to remember. Default: that of the screener, if it learns.
+            The learned memory. Default: that of the screener, if it has one.
         time : float, optional
             The clock, in seconds since 1970, if the position is another one. Charts then have
             dates.
@@ -274,6 +278,10 @@ class ScoreHistory:
         ValueError
             If the position does not increase, if a score is NaN, or if features were removed or
             renamed.
+
+        See Also
+        --------
+        due : Whether a record is due.
 
         Examples
         --------
@@ -368,6 +376,10 @@ class ScoreHistory:
             ``position``; ``nogueira``, the stability of the last ``window`` records; ``jaccard``,
             the overlap with the record before. NaN where a value is undefined.
 
+        See Also
+        --------
+        stability : The stability over all records.
+
         Examples
         --------
         >>> history = ScoreHistory("t", k=1)
@@ -402,6 +414,10 @@ class ScoreHistory:
             With the columns position, feature (the index), name, score and rank, sorted by
             position, then rank.
 
+        See Also
+        --------
+        plot : Draw the ranks or scores.
+
         Examples
         --------
         >>> history = ScoreHistory("t", k=1)
@@ -435,6 +451,11 @@ class ScoreHistory:
         ------
         ImportError
             If the extra ``report`` is not installed.
+
+        See Also
+        --------
+        to_frame : The records as a data frame.
+        driftsieve.FeatureScreener.report : A report with these charts.
 
         Examples
         --------
@@ -489,7 +510,14 @@ class ScoreHistory:
 
         See Also
         --------
-        to_bytes : The inverse, with an example.
+        to_bytes : The inverse.
+
+        Examples
+        --------
+        >>> history = ScoreHistory("t", k=1, every=1000)
+        >>> history.record(1000, [0.5, 2.5])
+        >>> len(ScoreHistory.from_bytes(history.to_bytes()))
+        1
         """
         meta, arrays = unpack_arrays(data, "history")
         try:

@@ -34,7 +34,15 @@ class Event:
 
     See Also
     --------
-    ScoreHistory.events : The events of a history.
+    driftsieve.ScoreHistory : Its property ``events`` has the events of a history.
+
+    Examples
+    --------
+    >>> from driftsieve import ScoreHistory
+    >>> history = ScoreHistory("t", k=1, every=1000)
+    >>> history.record(1000, [0.5, 2.5])
+    >>> history.events[0]
+    Event(position=1000.0, feature=1, name='x1', kind='entered', rank=1, score=2.5)
     """
 
     position: float
