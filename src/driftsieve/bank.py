@@ -120,9 +120,9 @@ class Bank:
         on_limit: OnLimit = "error",
     ) -> None:
         check_number("epsilon", epsilon)
-        if not 1e-8 <= epsilon < 0.5:  # what the core takes from bytes, too
+        if not 1e-8 <= epsilon < 0.5:  # the core accepts the same range in bytes
             raise ValueError(
-                f"{arg('epsilon')} must be between 0 and 0.5, and at least 1e-8, got {epsilon}."
+                f"{arg('epsilon')} must be at least 1e-8 and less than 0.5, got {epsilon}."
             )
         if not (moments or quantiles):
             raise ValueError("moments or quantiles must be True, got False for both.")

@@ -303,8 +303,8 @@ def test_files_without_a_state_are_an_error(command, call, stream, folder):
     for name, message in [
         ("nowhere.dsv", "nowhere.dsv: No such file or directory"),
         (".", ".: Is a directory"),
-        (stream.name, "stream.csv: These bytes are not a Driftsieve state"),
-        ("empty.dsv", "empty.dsv: These bytes are not a Driftsieve state"),
+        (stream.name, "stream.csv: These bytes must be a Driftsieve state"),
+        ("empty.dsv", "empty.dsv: These bytes must be a Driftsieve state"),
     ]:
         code, out, err = call(command, name, *more)
         assert (code, out) == (2, "")
@@ -328,7 +328,7 @@ def test_hints_name_the_options_of_the_command(call, folder):
     assert "line 3: --sample-weight must not be negative" in call("screen", "a.csv", *options).err
     (folder / "a.jsonl").write_text('{"y": 0, "c": "u"}\n{"y": 1, "c": "v"}\n')
     err = call("screen", "a.jsonl", "--target", "y", "--max-features", 1).err
-    assert "There must be at most 1 features (--max-features), got one more" in err
+    assert "The number of features must be at most --max-features 1, got one more" in err
     assert "out with --drop, raise --max-features, or pass --on-limit" in err
     for more in (["--no-header"], ["--header"]):
         assert "--header must not be given for svmlight" in call("screen", "a.svm", *more).err

@@ -134,7 +134,7 @@ def test_a_run_goes_on_where_columns_that_show_late_do_not_fit(call):
     Path("wide.svm").write_text("\n".join(lines) + "\n")
     command = ["screen", "wide.svm", "--batch-size", 250, "--half-life", "none", "--json"]
     command += ["--max-bytes", 9_000_000]
-    assert "--max-bytes is 9,000,000" in call(*command).err
+    assert "at most 9,000,000 bytes (--max-bytes)" in call(*command).err
     code, out, err = call(*command, "--on-limit", "ignore_new", "--state", "s.dsv")
     assert code == 0
     found = json.loads(out)

@@ -191,7 +191,7 @@ def test_damaged_state_is_refused_and_not_changed(stopped, call):
     data = Path("s.dsv").read_bytes()
     for damaged, cause in [
         (data[:-9], "truncated or corrupted"),
-        (b"", "do not begin with its magic"),
+        (b"", "without its magic number"),
     ]:
         Path("s.dsv").write_bytes(damaged)
         code, _, err = call(*stopped, "--resume")

@@ -57,7 +57,7 @@ def test_a_plan_keeps_only_what_its_score_needs() -> None:
     ("change", "message"),
     [
         ({"score_func": "mi"}, "score_func must be one of 't', 'fisher'.*got 'mi'"),
-        ({"epsilon": 0.7}, "epsilon must be between 0 and 0.5"),
+        ({"epsilon": 0.7}, "epsilon must be at least 1e-8"),
         ({"decay": 0.9, "half_life": 3.0}, "decay and half_life must not both be given, got"),
         ({"clock": "wall"}, 'clock must be "row", "batch" or "time"'),
         ({"missing": "drop"}, 'missing must be "error" or "ignore"'),

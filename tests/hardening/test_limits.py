@@ -24,7 +24,7 @@ def csr(n_rows, width, per_row, rng=RNG):
 def test_one_column_too_many_is_an_error_that_changes_nothing():
     bank = ds.Bank(max_features=5).update(csr(20, 5, 2), np.arange(20) % 2)
     before = bank.to_bytes()
-    with pytest.raises(LimitError, match=r"6 features, but max_features is 5\. Raise max_features"):
+    with pytest.raises(LimitError, match=r"at most max_features=5, got 6\. Raise max_features"):
         bank.update(csr(3, 6, 2), [0, 1, 0])
     assert bank.to_bytes() == before
 
@@ -32,7 +32,7 @@ def test_one_column_too_many_is_an_error_that_changes_nothing():
 def test_one_class_too_many_is_an_error_that_changes_nothing():
     bank = ds.Bank(max_classes=3).update(np.eye(3), ["a", "b", "c"])
     before = bank.to_bytes()
-    with pytest.raises(LimitError, match="4 classes, but max_classes is 3"):
+    with pytest.raises(LimitError, match="at most max_classes=3, got 4"):
         bank.update(np.eye(3), ["a", "d", "c"])
     assert bank.to_bytes() == before
 

@@ -183,7 +183,7 @@ def test_a_stream_of_one_class_warns_once_after_so_many_rows(rule, k, kept, abse
             screener.learn_one(dict(zip("abcd", rng.normal(size=4), strict=True)), "ham")
             assert "".join(screener.transform_one(dict.fromkeys("dcba", 1.0))) in (kept, kept[::-1])
     assert len(told) == 1
-    ending = f"Until then, {rule}={k!r} selects the first {len(kept)} features."
+    ending = f"have weight. {rule}={k!r} selects the first {len(kept)} features."
     assert str(told[0].message).endswith(ending)
     for i in range(20):  # the second class counts at once
         x = dict(zip("abcd", rng.normal(size=4), strict=True))

@@ -37,7 +37,7 @@ def test_the_first_features_are_selected_until_a_second_class_comes(rule, form, 
             found = screener.transform(form(X[:5]))
             assert found.shape == (5, n_kept if output == "select" else 20)
     assert len(told) == 1
-    ending = f"Until then, {rule}={k!r} selects the first {n_kept} features."
+    ending = f"have weight. {rule}={k!r} selects the first {n_kept} features."
     assert str(told[0].message).endswith(ending)
     assert screener.get_support(indices=True).tolist() == list(range(n_kept))
     screener.partial_fit(form(X), Y)

@@ -61,7 +61,7 @@ def test_a_batch_that_does_not_fit_changes_nothing(rows):
             with pytest.raises(ValueError, match=message):
                 use(batch)
     for batch, message in (
-        (Batch.of(X, np.where(y == "ham", "eggs", y)), r"the labels \['eggs'\]"),
+        (Batch.of(X, np.where(y == "ham", "eggs", y)), r"got \['eggs'\]"),
         (Batch.of(X, y, time=range(600)), 'time must be given with clock="time" only'),
     ):
         with pytest.raises(ValueError, match=message):

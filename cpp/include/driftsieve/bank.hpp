@@ -164,13 +164,15 @@ class Bank {
                std::span<const std::size_t> target, std::size_t n_classes, std::size_t n_features,
                double start, unsigned n_threads) {
         if (config_.absent_is_missing != other.config_.absent_is_missing)
-            throw std::invalid_argument("absent entries are missing in one bank, 0 in the other");
+            throw std::invalid_argument(
+                "Absent entries must be 0 in both banks or missing in both, got one of each.");
         const bool brings = !std::holds_alternative<std::monostate>(other.store_) &&
                             (other.has_rows() || n_features_ == 0);
         const bool begins = brings && !has_rows();
         if (brings && !config_.ignore_missing &&
             ((!begins && lacks_columns(n_features)) || other.lacks_columns(n_features)))
-            throw std::invalid_argument("some rows would miss columns, which may not be missing");
+            throw std::invalid_argument(
+                "Both banks must have the same columns if missing values are errors.");
         timeline_.join(other.timeline_, start);
         bound_ = {};
         n_classes_ = std::max(n_classes_, n_classes);

@@ -81,7 +81,7 @@ class ClassIndex:
         if sound and kind == "strings":  # numpy takes a NUL at the end for padding
             sound = not any(value.endswith("\0") for value in values)
         if not sound:
-            raise ValueError("the labels do not fit the bank.")
+            raise ValueError("The labels must be valid and fit their kind.")
         index = cls(values, kind)
         if values:
             index._check(values)

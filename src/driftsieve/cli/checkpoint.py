@@ -1,4 +1,4 @@
-"""Checkpoints: all that a pass over a stream needs to go on as if it had never stopped."""
+"""Checkpoints: everything that a pass over a stream needs to continue after an interruption."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Checkpoint:
         header, payload = envelope.unpack(data, "checkpoint")
         place, size = _place(header), header.get("bank_bytes")
         if type(size) is not int or not 0 <= size <= len(payload):
-            raise ValueError("These bytes are malformed: the bank is longer than they are.")
+            raise envelope.malformed("The bank must not be longer than the bytes.")
         bank = bank_from_bytes(payload[:size], n_threads=n_threads)
         history = payload[size:]
         return cls(bank, place, ScoreHistory.from_bytes(history) if history else None)
@@ -108,6 +108,6 @@ def _place(header: dict[str, Any]) -> Place:
         and all(isinstance(f, list) and [type(part) for part in f] == kinds for f in files or ())
     )
     if not sound:
-        raise ValueError("These bytes are malformed: the position in the input is not valid.")
+        raise envelope.malformed("The position in the input must be valid.")
     seen = None if files is None else [Seen(*file) for file in files]
     return Place(position, rows_skipped, tuple(reasons), seen, settings, values_ignored, columns)

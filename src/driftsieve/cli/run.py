@@ -72,7 +72,7 @@ class Settings:
         if not is_auto(self.half_life):
             return Bank(decay=self.decay, **common)
         if self.decay is not None:
-            raise CommandError("--decay and --half-life auto must not both be given.")
+            raise CommandError("--decay and --half-life auto must not both be given, got both.")
         learning: dict[str, Any] = {"n_bins": self.n_bins, "k": self.top or None}
         return LearnedBank(self.score_func, moments=True, quantiles=True, **learning, **common)
 

@@ -252,9 +252,9 @@ def screen(
             "--state must be given with --resume, --force and --checkpoint-every, got none."
         )
     if resume and force:
-        raise CommandError("--resume and --force must not both be given.")
+        raise CommandError("--resume and --force must not both be given, got both.")
     if accept_changed_input and not resume:
-        raise CommandError("--resume must be given with --accept-changed-input.")
+        raise CommandError("--resume must be given with --accept-changed-input, got none.")
     if isinstance(fading, list) and not (history_every is None and report is None):
         raise CommandError(
             "--half-life must be one value or auto with --report and --history-every, got a list."

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from driftsieve._frames import Backend, frame_of
-from driftsieve._storage.envelope import malformed, pack_arrays, unpack_arrays
+from driftsieve._storage.envelope import malformed, pack_arrays, require, unpack_arrays
 from driftsieve.history.chart import line_chart, long_form
 from driftsieve.history.selection import Event, Selection
 from driftsieve.history.trace import Trace
@@ -522,8 +522,8 @@ class ScoreHistory:
         meta, arrays = unpack_arrays(data, "history")
         try:
             names = meta["trace"]["names"]
-            if len(names) != meta["parameters"]["max_features"]:  # before memory is allocated
-                raise ValueError(f"{len(names)} names for the features")
+            # before memory is allocated
+            require(len(names) == meta["parameters"]["max_features"], "names")
             self = cls(**meta["parameters"])
             self._trace.restore(meta["trace"], arrays)
             self._selection.restore(meta["selection"], arrays, self.n_features)

@@ -262,7 +262,8 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         X, y = self._check(X, y, reset=not hasattr(self, "classes_"))
         if unknown := sorted(set(np.unique(y).tolist()) - set(known.tolist())):
             raise ValueError(
-                f"The target label(s) {unknown} in y do not exist in the initial classes {known}"
+                f"The labels of y must be among the initial classes {known.tolist()}, got "
+                f"{unknown}."
             )
         codes = np.searchsorted(known, y)
         batch = Batch.of(X, codes, sample_weight=sample_weight)

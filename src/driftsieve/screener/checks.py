@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
 
@@ -48,14 +48,6 @@ def matrix_of(X: Any, estimator: BaseEstimator, least_rows: int) -> Any:
     return X
 
 
-def check_choices(**parameters: tuple[Any, Iterable[str]]) -> None:
-    """ValueError where a parameter is none of its choices."""
-    for name, (value, choices) in parameters.items():
-        if not isinstance(value, str) or value not in choices:
-            expected = ", ".join(map(repr, choices))
-            raise ValueError(f"{name} must be one of {expected}, got {value!r}.")
-
-
 def declared_classes(classes: Any) -> NDArray[Any]:
     """Return the classes given to partial_fit, sorted."""
     try:
@@ -69,8 +61,8 @@ def check_declared(y: Any, declared: NDArray[Any]) -> None:
     unknown = np.setdiff1d(labels_of(y), declared)
     if unknown.size:
         raise ValueError(
-            f"y contains the labels {unknown.tolist()}, which are not in the classes "
-            f"{declared.tolist()} given to partial_fit."
+            f"The labels of y must be among the classes {declared.tolist()} given to partial_fit, "
+            f"got {unknown.tolist()}."
         )
 
 

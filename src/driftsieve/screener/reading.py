@@ -66,21 +66,21 @@ def warn_unscored(choice: Choice, n_kept: int, stacklevel: int) -> None:
     """Warn that features are selected by their index, because there are no scores yet."""
     features = "feature" if n_kept == 1 else f"{n_kept} features"
     warnings.warn(
-        "Features have no scores, because fewer than two classes have weight. Until then, "
+        "Features have no scores as long as fewer than two classes have weight. "
         f"{choice.rule}={choice.value!r} selects the first {features}.",
         stacklevel=stacklevel + 1,
     )
 
 
 class Readings(dict[str, tuple[Any, Any]]):
-    """What was computed from a bank since its last rows, by name, each with the parameters.
+    """Results computed since the last rows of a bank, with their parameters, by name.
 
-    Copies are empty: they are of another screener.
+    Copies are empty, because they belong to another screener.
     """
 
     def __init__(self, has_warned: bool = False) -> None:
         super().__init__()
-        self.lock = RLock()  # of several readers the first computes and the others wait
+        self.lock = RLock()  # the first reader computes, and the others wait
         self.has_warned = has_warned
 
     def __reduce__(self) -> tuple[Any, ...]:

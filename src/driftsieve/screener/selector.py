@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from driftsieve._arguments import check_choice
 from driftsieve._frames import Backend, frame_of
 from driftsieve._rows.matrix import check_readable
 from driftsieve._rows.names import name_of
@@ -26,7 +27,7 @@ from driftsieve.memory.summary import Memory
 from driftsieve.report import of_bank, write
 from driftsieve.scores import SCORES, Score, ScoreFunction, rank, score_of
 from driftsieve.scores.reader import can_score, read_bank
-from driftsieve.screener.checks import check_bins, check_choices, check_kept
+from driftsieve.screener.checks import check_bins, check_kept
 from driftsieve.screener.masking import masked
 from driftsieve.screener.reading import (
     Readings,
@@ -267,10 +268,8 @@ class BankSelector(SelectorMixin, BaseEstimator):
         return read_bank(self.bank_, function, self.n_bins)
 
     def _check_parameters(self) -> None:
-        check_choices(
-            new_features=(self.new_features, ("error", "grow")),
-            output=(self.output, ("select", "mask")),
-        )
+        check_choice("new_features", self.new_features, "error", "grow")
+        check_choice("output", self.output, "select", "mask")
         check_bins(self.n_bins)
         choice_of(self, self._score)
 

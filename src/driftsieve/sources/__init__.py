@@ -175,7 +175,7 @@ def as_batches(
         raise ValueError(f"{arg('format')} must be one of auto, {known}, got {format!r}.")
     na = (na,) if isinstance(na, str) else tuple(na)
     if not all(isinstance(mark, str) for mark in na):
-        raise TypeError(f"{arg('na')} must be text, as the cells have it, got {na!r}.")
+        raise TypeError(f"{arg('na')} must be a string or a list of strings, got {na!r}.")
     for name, kind in (columns or {}).items():
         if kind not in ("numbers", "text"):
             raise ValueError(f'columns must be "numbers" or "text", got {kind!r} for {name!r}.')

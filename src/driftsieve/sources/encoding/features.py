@@ -67,9 +67,13 @@ class Features(dict[Key, int]):
     def refuse(self, key: Key) -> int:
         """Reject a feature beyond the limit, or count it as ignored."""
         if not self._ignores:
-            what = f"There must be at most {self._most:,} features ({arg('max_features')})"
+            most = arg("max_features", self._most)
+            what = f"The number of features must be at most {most}"
             if len(self) < self._most:
-                what = f"Feature names must have at most {NAME_LENGTH} characters on average"
+                what = (
+                    f"Feature names must have at most {NAME_LENGTH} characters on average, with "
+                    f"{most}"
+                )
             raise FeatureError(
                 f"{what}, got one more: {_name(key)[:40]!r}. Leave a column of identifiers out "
                 f"with {arg('drop')}, raise {arg('max_features')}, or pass "
