@@ -41,7 +41,7 @@ def test_an_index_of_two_billion_is_refused_by_default():
     """One line of an svmlight file could otherwise ask for eight gigabytes."""
     wide = sparse.csr_array(([1.0], ([0], [2_000_000_000])), shape=(1, 2_000_000_001))
     bank = ds.Bank()
-    with pytest.raises(LimitError, match="max_features is 10,000,000"):
+    with pytest.raises(LimitError, match="at most max_features=10000000"):
         bank.update(wide, [1])
     assert bank.n_rows == bank.n_features == 0
 
@@ -89,10 +89,10 @@ def test_counts_of_ignored_values_are_stored_and_merged():
 def test_merging_never_leaves_a_part_out():
     bank = ds.Bank(max_classes=2, on_limit="ignore_new").update(np.eye(2), [0, 1])
     before = bank.to_bytes()
-    with pytest.raises(LimitError, match="3 classes"):
+    with pytest.raises(LimitError, match="got 3"):
         bank.merge(ds.Bank().update(np.eye(2), [1, 2]))
     small = ds.Bank(max_bytes=2e5).update(csr(10, 30, 2), np.arange(10) % 2)
-    with pytest.raises(LimitError, match="max_bytes is 200,000"):
+    with pytest.raises(LimitError, match=r"at most 200,000 bytes"):
         small.merge(ds.Bank().update(csr(3000, 300, 60), np.arange(3000) % 2))
     assert bank.to_bytes() == before
 
@@ -155,7 +155,7 @@ def test_a_merge_that_makes_waiting_rows_wide_is_refused():
     bank.update(frame.iloc[:, :5], np.arange(1500) % 2)
     other = ds.Bank(missing="ignore").update(frame.iloc[:10, 5:], np.arange(10) % 2)
     before = bank.to_bytes()
-    with pytest.raises(LimitError, match="max_bytes is 1,000,000"):
+    with pytest.raises(LimitError, match=r"at most 1,000,000 bytes"):
         bank.merge(other)
     assert bank.to_bytes() == before
 
@@ -171,7 +171,7 @@ def test_max_bytes_is_respected_and_nearly_used(is_sparse):
             bank.update(csr(500, 2000, 8) if is_sparse else RNG.normal(size=(500, 400)), y)
             assert bank.nbytes <= 40e6
 
-    with pytest.raises(LimitError, match="max_bytes is 40,000,000"):
+    with pytest.raises(LimitError, match=r"at most 40,000,000 bytes"):
         fill()
     assert bank.nbytes > 40e6 / 2
 
@@ -224,7 +224,7 @@ def test_limits_are_checked(arguments, error, message):
 
 def test_a_screener_passes_its_limits_on():
     X, y = csr(60, 20, 5), np.arange(60) % 3
-    with pytest.raises(LimitError, match="max_features is 10"):
+    with pytest.raises(LimitError, match="at most max_features=10"):
         ds.FeatureScreener(max_features=10).fit(X, y)
     limits = {"max_features": 10, "max_classes": 2, "on_limit": "ignore_new"}
     screener = ds.FeatureScreener(k=3, new_features="grow", **limits)
@@ -240,7 +240,7 @@ def test_unlimited_new_labels_are_refused_by_the_river_transformer():
     screener = river.FeatureScreener(k=1)
     for i in range(1000):
         screener.learn_one({"x": float(i)}, f"user {i}")
-    with pytest.raises(LimitError, match="1,001 classes"):
+    with pytest.raises(LimitError, match="got 1001"):
         screener.learn_one({"x": 1.0}, "one more")
     screener.learn_one({"x": 1.0}, "user 7")
     assert screener._bank.n_rows == 1001

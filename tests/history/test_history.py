@@ -345,7 +345,7 @@ def test_members_that_do_not_exist_are_refused():
     for name, wrong in [("members", 60), ("feature", 60), ("feature", -2)]:
         changed = {key: value.copy() for key, value in arrays.items()}
         changed[name][0] = wrong
-        with pytest.raises(ValueError, match="(members|features) must be valid"):
+        with pytest.raises(ValueError, match=r"(members|features) must be valid"):
             ScoreHistory.from_bytes(pack_arrays("history", meta, changed))
 
 
