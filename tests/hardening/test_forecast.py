@@ -86,7 +86,7 @@ def accepts(state: bytes, max_bytes: float, rows) -> bool:
     except LimitError as error:
         message = str(error)
     assert not message or bank.to_bytes() == before
-    assert not message or f"takes {bank.nbytes:,} bytes" in message
+    assert not message or f"and {bank.nbytes:,} without" in message
     assert message or bank.nbytes <= max_bytes
     return not message
 
