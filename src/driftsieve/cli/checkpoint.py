@@ -17,24 +17,24 @@ from driftsieve.memory.reading import AnyBank, bank_from_bytes
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How far a pass has come, in what input, and with what settings."""
+    """The position of a pass in its input, and its settings."""
 
-    position: int = 0  # the skip_rows with which as_batches goes on
+    position: int = 0  # the skip_rows with which as_batches continues
     rows_skipped: int = 0  # rows left out so far
-    reasons: tuple[str, ...] = ()  # why, for the first few of them
-    files: list[Seen] | None = None  # None where the input cannot be read twice
-    settings: dict[str, Any] = field(default_factory=dict)  # anything JSON holds
-    values_ignored: int = 0  # values left out of rows for want of room for their features
-    columns: dict[str, str] = field(default_factory=dict)  # what they are read as
+    reasons: tuple[str, ...] = ()  # the causes of the first few of them
+    files: list[Seen] | None = None  # None if the input cannot be read twice
+    settings: dict[str, Any] = field(default_factory=dict)  # JSON values
+    values_ignored: int = 0  # values left out of rows because of max_features
+    columns: dict[str, str] = field(default_factory=dict)  # kinds of columns
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A bank, the place of its rows in the input and the history of its scores, in one file.
+    """A bank, the position of its rows in the input and the history of its scores, in one file.
 
-    The file is an envelope: the place in its header, then the bytes of the bank and those of
-    the history. ``save`` replaces it whole: whenever the process dies, the file
-    is the old one or the new one. The same content gives the same bytes.
+    The file is an envelope: the position in its header, then the bytes of the bank and those of the
+    history. ``save`` replaces the whole file: whenever the process dies, the file is the old one or
+    the new one. The same content gives the same bytes.
 
     >>> import tempfile
     >>> from driftsieve import Bank
@@ -62,7 +62,7 @@ class Checkpoint:
             "settings": self.place.settings,
             "bank_bytes": len(bank),
         }
-        if self.place.values_ignored:  # else the bytes are those of earlier states
+        if self.place.values_ignored:  # otherwise the bytes are the same as before
             header["values_ignored"] = operator.index(self.place.values_ignored)
         if self.place.columns:
             header["columns"] = self.place.columns

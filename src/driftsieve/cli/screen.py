@@ -260,9 +260,9 @@ def screen(
             "--half-life must be one value or auto with --report and --history-every, got a list."
         )
     if history_every is not None and clock != "batch":
-        batch_size = min(batch_size, history_every)  # so that no record comes late
+        batch_size = min(batch_size, history_every)  # so that no record is late
     outputs = {"--out": out, "--report": report, "--state": state}
-    with warnings.catch_warnings(action="ignore"):  # reading says the same
+    with warnings.catch_warnings(action="ignore"):  # the reader checks the rest
         check_apart(outputs, [file.name for file in find(list(sources))])
     check_output("--out", out, WRITERS)
     check_output("--report", report, reports.WRITERS)
@@ -277,7 +277,7 @@ def screen(
         missing=missing,
         drop=drop or (),
         categorical=categorical or (),
-        delimiter="\t" if delimiter == r"\t" else delimiter,  # as cut and awk have it typed
+        delimiter="\t" if delimiter == r"\t" else delimiter,  # as for cut and awk
         header="auto" if header is None else header,
         zero_based=zero_based,
         names=None if names is None else str(names),

@@ -1,4 +1,4 @@
-"""Which features a review compares, where comparing all of them would cost too much."""
+"""The panel: the features that a review compares, if comparing all of them would take too long."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEPT = 0.5
 
 
 def panel_size(n_features: int, n_values: int, kind: str, *, is_first: bool = False) -> int:
-    """How many features may be compared after that many values.
+    """Return the number of features to compare, given the number of values.
 
     >>> panel_size(6, 6000, "quantiles"), panel_size(1000, 6_400_000, "quantiles")
     (6, 457)
@@ -33,10 +33,10 @@ def panel_size(n_features: int, n_values: int, kind: str, *, is_first: bool = Fa
 def next_panel(
     n_features: int, size: int, known: Indices, relevance: NDArray[np.float64], others: Indices
 ) -> Indices:
-    """Features for the next review, ascending: the best of those known, and others.
+    """Return the features of the next review, ascending: the best known ones, and others.
 
-    ``relevance`` is that of the features ``known``. Others are taken in their order, without those
-    kept, until there are ``size`` features.
+    ``relevance`` is that of the features ``known``. Others follow in their order, without
+    duplicates, up to ``size`` features.
     """
     if size >= n_features:
         return np.arange(n_features)
@@ -48,7 +48,7 @@ def next_panel(
 
 
 def in_turn(n_features: int, start: int, count: int) -> Indices:
-    """``count`` features from a fixed order in which neighbours are far apart, from a place on.
+    """Return ``count`` features, from a position of a fixed order that separates neighbours.
 
     >>> in_turn(10, 0, 4), in_turn(10, 8, 4)
     (array([0, 7, 4, 1]), array([6, 3, 0, 7]))

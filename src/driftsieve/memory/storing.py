@@ -1,4 +1,4 @@
-"""A LearnedBank as bytes: the bank of all half-lives, the fresh rows and the sums."""
+"""Serialization of a LearnedBank: the ladder, the fresh rows and the sums over reviews."""
 
 from __future__ import annotations
 

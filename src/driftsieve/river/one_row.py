@@ -1,4 +1,4 @@
-"""What the values, the weight and the time of one row may be."""
+"""Validation of the values, the weight and the time of a single row."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from driftsieve._state.settings import Fading, check_times
 
 
 def seconds(time: Any, fading: Fading | None = None) -> Any:
-    """Return a datetime in seconds; numpy may otherwise read it as nanoseconds.
+    """Return a datetime in seconds, which numpy may otherwise read as nanoseconds.
 
-    ValueError where it does not go with the half-life.
+    Raise ValueError if it does not fit the half-life.
     """
     is_date = isinstance(time, date | np.datetime64)
     if is_date:
@@ -27,11 +27,11 @@ def seconds(time: Any, fading: Fading | None = None) -> Any:
 
 
 def check_types(x: Any, w: Any, time: Any) -> None:
-    """TypeError where the row is no dictionary, or its weight or time no number."""
+    """Raise TypeError if the row is not a dictionary, or its weight or time not a number."""
     if not isinstance(x, dict):
         raise TypeError(f"x must be a dictionary of features, got {type(x).__name__}.")
     for name, value in (("w", w), ("time", 0.0 if time is None else time)):
         try:
-            math.fabs(value)  # unlike float(), it takes no text
+            math.fabs(value)  # unlike float(), it does not accept text
         except (TypeError, ValueError):
             raise TypeError(f"{name} must be a number, got {value!r}.") from None

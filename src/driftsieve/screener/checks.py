@@ -1,4 +1,4 @@
-"""What a screener asks of its input, its parameters and the bank that it has."""
+"""Validation of the input and the parameters of a screener."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from driftsieve.scores import SCORES, ScoreFunction, score_of
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a data frame of any kind that narwhals knows."""
+    """Return whether X is a data frame that narwhals supports."""
     return bool(nw.dependencies.is_into_dataframe(X))
 
 
 def matrix_of(X: Any, estimator: BaseEstimator, least_rows: int) -> Any:
-    """X as a frame, a CSR matrix or an array of floats; all else is for the bank to check."""
+    """Return X as a frame, a CSR matrix or an array of floats; the bank checks the rest."""
     check_readable(X)
     if not is_frame(X):
         return check_array(

@@ -1,4 +1,4 @@
-"""Sources: anything that holds labelled rows, as an iterator of batches."""
+"""Sources of labelled rows, read as iterators of batches."""
 
 from __future__ import annotations
 
