@@ -279,17 +279,20 @@ class Bank:
         return self._core.is_whole
 
     def __repr__(self) -> str:
+        settings = f"epsilon={self.epsilon}, half_life={self.half_life}, clock={self.clock!r}"
+        return self._described("driftsieve.Bank", settings)
+
+    def _described(self, name: str, settings: str) -> str:
+        """Return the ``repr`` of a bank with this name and these settings."""
         if not self.is_whole:
-            return "<driftsieve.Bank: ran out of memory in the middle of a change>"
+            return f"<{name}: ran out of memory in the middle of a change>"
         try:
             n_rows = self.n_rows
         except RuntimeError:
-            return "<driftsieve.Bank: in use by another thread>"
-        return (
-            f"<driftsieve.Bank: {n_rows} rows, {self.n_features} features, "
-            f"{len(self._header.labels)} classes, epsilon={self.epsilon}, "
-            f"half_life={self.half_life}, clock={self.clock!r}>"
-        )
+            return f"<{name}: in use by another thread>"
+        n_classes = len(self._header.labels)
+        sizes = f"{n_rows} rows, {self.n_features} features, {n_classes} classes"
+        return f"<{name}: {sizes}, {settings}>"
 
     def update(
         self,

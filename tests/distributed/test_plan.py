@@ -106,7 +106,7 @@ def test_engines_are_imported_only_where_they_are_used() -> None:
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    loaded, told = run.stdout.splitlines()
+    loaded, message = run.stdout.splitlines()
     assert "driftsieve" in loaded.split()
     assert not set(loaded.split()) & {"dask", "distributed", "pandas", "pyarrow", "pyspark"}
-    assert told == 'DriftScreener needs pyspark: pip install "driftsieve[spark]"'
+    assert message == 'DriftScreener needs pyspark: pip install "driftsieve[spark]"'

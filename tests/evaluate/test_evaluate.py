@@ -168,9 +168,9 @@ def test_the_first_features_are_used_until_two_classes_have_come():
     X, y = drifting(500)
     y[:200] = 0
     screener = FeatureScreener(k=2, output="mask")
-    with pytest.warns(UserWarning, match="fewer than two classes have weight") as told:
+    with pytest.warns(UserWarning, match="fewer than two classes have weight") as caught:
         frame = prequential(pairs(X, y), screener, SGDClassifier(), every=100, classes=[0, 1])
-    assert len(told) == 1
+    assert len(caught) == 1
     assert frame["accuracy"].isna().tolist() == [True, False, False, False, False]
     assert frame["selected"].tolist()[:2] == [["x0", "x1"]] * 2
     assert frame["n_selected"].tolist() == [2] * 5
@@ -197,9 +197,9 @@ def test_the_first_features_are_used_while_only_one_class_has_weight():
         Batch.of(part, labels, time=times[i * 100 : i * 100 + 100])
         for i, (part, labels) in enumerate(pairs(X, alone))
     ]
-    with pytest.warns(UserWarning, match="fewer than two classes have weight") as told:
+    with pytest.warns(UserWarning, match="fewer than two classes have weight") as caught:
         frame = prequential(weighed, masking(), SGDClassifier(random_state=0), every=100)
-    assert len(told) == 1
+    assert len(caught) == 1
     assert frame["selected"].tolist() == [[]] * 2 + [best] * 4  # nothing learned without weight
     fading = FeatureScreener("t", k=1, output="mask", clock="time", half_life=3600.0)
     with pytest.warns(UserWarning, match="fewer than two classes have weight"):

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from refusals import is_refused, switching_often
 from scipy import sparse
-from turned_away import is_refused, switching_often
 
 import driftsieve as ds
 

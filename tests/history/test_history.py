@@ -133,8 +133,8 @@ def test_events_have_hysteresis():
         ]
     ):
         history.record(position, scores)
-    told = [(e.position, e.feature, e.kind, e.rank) for e in history.events]
-    assert told == [
+    found = [(e.position, e.feature, e.kind, e.rank) for e in history.events]
+    assert found == [
         (0, 0, "entered", 1),
         (0, 1, "entered", 2),
         (1, 2, "entered", 2),

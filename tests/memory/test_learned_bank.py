@@ -271,7 +271,7 @@ def test_a_plain_bank_does_not_learn():
 
 def test_the_sentence_says_what_was_learned():
     X, y = leaping(400)
-    assert str(LearnedBank().update(X, y).memory).endswith("Too few rows have come to learn from.")
+    assert str(LearnedBank().update(X, y).memory).endswith("There are too few rows to learn from.")
     X, y = leaping(8000)
     text = str(fed(X, y, [500], k=1).memory)
     assert text.startswith("Memory: about ")

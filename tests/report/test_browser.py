@@ -189,13 +189,13 @@ def test_keyboard_alone(open_page, drifting):
 def test_charts_answer_the_pointer(open_page, drifting):
     page = open_page(drifting)
     tip = page.locator("#tip")
-    for chart, told in [("#lines", "rows"), ("#heat", "rank"), ("#stability", "Jaccard")]:
+    for chart, text in [("#lines", "rows"), ("#heat", "rank"), ("#stability", "Jaccard")]:
         page.locator(chart).scroll_into_view_if_needed()
         box = page.locator(f"{chart} .hit").first.bounding_box()
         if chart == "#heat":
             box = page.locator(f"{chart} > svg > .hit").bounding_box()
         page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.4)
-        assert told in tip.inner_text()
+        assert text in tip.inner_text()
     page.mouse.move(2, 2)
     assert tip.is_hidden()
     page.locator("#lines button:has-text('Rank')").click()

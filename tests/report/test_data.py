@@ -87,7 +87,7 @@ def test_distributions_come_from_the_finest_given(snap):
 
 
 def test_blocks_give_what_the_whole_gives(snap, monkeypatch):
-    def told(snapshot):
+    def content(snapshot):
         data = report.build(snapshot, fine=[snap.columns(3, 4)])
         for group in data["distributions"]:  # which may come in any order
             of = sorted(zip(group["features"], group["edges"], group["weights"], strict=True))
@@ -95,10 +95,10 @@ def test_blocks_give_what_the_whole_gives(snap, monkeypatch):
         return data | {"created": ""}
 
     blocks = [snap.columns(0, 1), snap.columns(1, 4), snap.columns(4, 6)]
-    assert told(blocks) == told(snap)
+    assert content(blocks) == content(snap)
     for room in range(8):
         monkeypatch.setattr(module, "MAX_CELLS", room * (4 + 5 * 2) + 1)
-        assert told(blocks) == told(snap)
+        assert content(blocks) == content(snap)
     with pytest.raises(ValueError, match="must have all features, got one that starts at 4"):
         report.build(blocks[::2])
 

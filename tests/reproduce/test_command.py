@@ -111,7 +111,7 @@ def test_fetching_all_goes_on_after_a_failure(
     out, err = capfd.readouterr()
     assert out.split() == [str(tmp_path / "one"), str(tmp_path / "three")]
     first, last = err.splitlines()
-    assert first.startswith("two: http://127.0.0.1:9/two.bin could not be fetched")
+    assert first.startswith("two: http://127.0.0.1:9/two.bin must be reachable")
     assert last.startswith("driftsieve: 1 of 3 data sets could not be fetched: two. Run this again")
     assert main(["reproduce", "--fetch", "two", "--data", str(tmp_path)]) == 2
     assert len(capfd.readouterr().err.splitlines()) == 1

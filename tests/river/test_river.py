@@ -176,15 +176,15 @@ def test_before_the_first_row_all_features_pass_and_before_two_classes_the_first
 def test_a_stream_of_one_class_warns_once_after_so_many_rows(rule, k, kept, absent):
     screener = FeatureScreener("t", **{rule: k}, every=20, absent=absent, half_life=None)
     rng = np.random.default_rng(0)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for i in range(100):
-            assert not told or i >= 20
+            assert not caught or i >= 20
             screener.learn_one(dict(zip("abcd", rng.normal(size=4), strict=True)), "ham")
             assert "".join(screener.transform_one(dict.fromkeys("dcba", 1.0))) in (kept, kept[::-1])
-    assert len(told) == 1
+    assert len(caught) == 1
     ending = f"have weight. {rule}={k!r} selects the first {len(kept)} features."
-    assert str(told[0].message).endswith(ending)
+    assert str(caught[0].message).endswith(ending)
     for i in range(20):  # the second class counts at once
         x = dict(zip("abcd", rng.normal(size=4), strict=True))
         screener.learn_one({**x, "d": x["d"] + 9 * (i % 2)}, ["ham", "spam"][i % 2])

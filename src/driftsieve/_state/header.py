@@ -1,4 +1,4 @@
-"""What Python knows of the rows of a bank: labels, names, limits and what was left out."""
+"""Header: the labels, names, limits and counts of a bank that the core does not need."""
 
 from __future__ import annotations
 

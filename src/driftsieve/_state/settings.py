@@ -20,13 +20,13 @@ HalfLife: TypeAlias = float | str | timedelta | np.timedelta64
 """A number of ticks of the clock, or a duration: "30d", "12h", a timedelta of any kind."""
 
 HalfLives: TypeAlias = HalfLife | Sequence[HalfLife | None] | NDArray[Any]
-"""One half-life, or several that are kept side by side; None is never to forget."""
+"""One half-life, or several that a bank keeps; None means no fading."""
 
 AUTO: Literal["auto"] = "auto"
 """The half-life is learned from the data."""
 
 Fading = Literal["number", "duration"]
-"""How a half-life was given; a duration is in seconds."""
+"""Type of a half-life; a duration is in seconds."""
 
 _UNITS = {
     "ms": 1e-3,

@@ -22,7 +22,7 @@ COMMANDS = {
     "reproduce": "Make a table or figure of the paper: csv and markdown, png and svg, and what it "
     "claims.",
 }
-"""The first line of each command's docstring: the list of commands imports none of them."""
+"""The first line of the docstring of each command, so that the list of commands imports none."""
 
 # other errors are handled in driftsieve.cli
 _MODULES = {"reproduce": "driftsieve.reproduce.command"}

@@ -32,7 +32,7 @@ def go(run: Run, keeper: Keeper, arguments: Sequence[str], results: Callable[[],
             with suppress(Stop), signals.whole():
                 if keeper.is_behind:
                     keeper.save()
-            tell_left_out(run)
+            report_left_out(run)
             raise CommandError(keeper.how_to_go_on(arguments), stop.code) from None
 
 
@@ -79,7 +79,7 @@ def _note_left_out(error: Exception, run: Run) -> None:
         error.add_note(f"Left out because of the limits: {beyond}.")
 
 
-def tell_left_out(run: Run) -> None:
+def report_left_out(run: Run) -> None:
     """Report the rows and features that a run left out."""
     if run.rows_skipped:
         say(f"Left out {show.count(run.rows_skipped, 'row')} that could not be used:")

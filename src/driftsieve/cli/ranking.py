@@ -39,7 +39,7 @@ class Ranking:
     names: FeatureNames | None
     blocks: Blocks
     half_life: float | None = None
-    """Which of several half-lives it is for."""
+    """The half-life, for a bank with several."""
 
     @classmethod
     def of(cls, bank: AnyBank, score: str, n_bins: int, half_life: float | None = None) -> Ranking:

@@ -15,7 +15,7 @@ from driftsieve.cli import show
 from driftsieve.cli.errors import CommandError, say, saying_warnings
 from driftsieve.cli.hints import about_top, hints, look_shuffled
 from driftsieve.cli.keeper import Every, Keeper, checkpoint_of
-from driftsieve.cli.loop import go, tell_left_out
+from driftsieve.cli.loop import go, report_left_out
 from driftsieve.cli.options import (
     Bins,
     Json,
@@ -340,7 +340,7 @@ def _results(
         write(rankings, out)
     if report is not None:
         reports.write(report, _report(run))
-    tell_left_out(run)
+    report_left_out(run)
     written = {"out": out, "report": report, "state": state}
     has_history = run.history is not None
     advice = hints(run.bank, quality, run.neighbours, has_history=has_history)

@@ -124,8 +124,8 @@ class ScoreHistory:
 
     def __repr__(self) -> str:
         return (
-            f"<ScoreHistory of {self.score_func}: {len(self)} records of {self.features.size} "
-            f"features, {self.n_events} events>"
+            f"<driftsieve.ScoreHistory: {self.score_func}, {len(self)} records of "
+            f"{self.features.size} features, {self.n_events} events>"
         )
 
     def __len__(self) -> int:

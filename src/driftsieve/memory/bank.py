@@ -214,7 +214,9 @@ class LearnedBank:
         return self
 
     def __repr__(self) -> str:
-        return f"<driftsieve.memory.LearnedBank around {self._ladder!r}>"
+        name = self.score_func if isinstance(self.score_func, str) else "a function"
+        settings = f"score_func={name!r}, half_life={self.choices!r}, clock={self.clock!r}"
+        return self._ladder._described("driftsieve.memory.LearnedBank", settings)
 
     # --- learning -------------------------------------------------------------------------------
 

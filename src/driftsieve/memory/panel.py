@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 Indices = NDArray[np.int64]
 
 AT_FIRST, ALWAYS = 64, 16
-"""So many features are compared whatever it costs, in the first reviews and in all."""
+"""Smallest numbers of features to compare, in the first reviews and in later ones."""
 VALUES_PER_FEATURE = {"quantiles": 14_000, "moments": 3600, "sparse": 700}
-"""Values to take in for each feature to compare, by what the bank keeps: comparing one at all
-half-lives costs a fifth of taking in as many values and of comparing it. Reviews then cost a fifth
-of the time, however many features there are. These are counts, never times, so that the same rows
-give the same state everywhere."""
+"""Number of values per compared feature, by what the bank keeps. Comparing a feature at all
+half-lives takes a fifth of the time of adding so many values, so reviews take a fifth of the time
+for any number of features. These are counts, not times: the same rows give the same state."""
 KEPT = 0.5
-"""Share of the panel that stays: the features with the largest relevance."""
+"""Share of the panel that is kept: the features with the largest relevance."""
 
 
 def panel_size(n_features: int, n_values: int, kind: str, *, is_first: bool = False) -> int:

@@ -29,19 +29,19 @@ class Period:
     """Counts of rows, and a bank of the fresh rows without fading."""
 
     rows: int
-    """How many rows it is to have."""
+    """Number of rows in the whole period."""
     features: Indices
-    """Those that are compared at its end, ascending."""
+    """Features that are compared at its end, ascending."""
     before: Floats
-    """(H, m) their relevance at each half-life when it began."""
+    """(H, m) relevance of the features at each half-life at its begin."""
     fresh: Bank
-    """The rows that have come, with these features only."""
+    """Bank of the rows of the period, with these features only."""
     n_rows: int = 0
     n_values: int = 0
     recent: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """Columns of the latest values of sparse rows."""
     turn: int = 0
-    """How many features have had their turn in the panel of a dense bank."""
+    """Position in the fixed order of features, for the panel of a dense bank."""
 
     @classmethod
     def first(cls, n_rungs: int, fresh: Bank) -> Self:

@@ -1,6 +1,6 @@
 """Relevance: a score per row, less its mean for a feature that is independent of the class.
 
-By chance alone a feature that tells nothing has a positive score, the larger the fewer rows there
+By chance alone a feature of noise has a positive score, which is larger the fewer rows there
 are. Less that mean, scores of few rows and of many can be compared, and the relevance of rows that
 no memory has seen is an unbiased measurement: docs/memory.md has the proof.
 
@@ -136,7 +136,7 @@ RELEVANCE: dict[str, ScoreFunction] = {
     "gini": gini_relevance,
 }
 RESPONSE = RELEVANCE | {"t": fisher_relevance, "gini": chi2_relevance}
-"""What is measured in fresh rows. The largest of several statistics is noisier than their sum."""
+"""Measured in fresh rows. The largest of several statistics has more noise than their sum."""
 
 
 def of_stacked(function: ScoreFunction, snap: Snapshot) -> Floats:

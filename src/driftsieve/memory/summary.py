@@ -14,7 +14,7 @@ _SURE = 2.5  # number of standard errors by which the value of a memory must exc
 _UNITS = (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Memory:
     """How long a screener remembers, and what that gains. ``str(memory)`` is a sentence about it.
 
@@ -106,16 +106,23 @@ class Memory:
             tuple(values.tolist()),
             value,
             half_lives[sums.best_rung()],
-            float(np.exp(weights @ np.log(finite))),
+            float(np.exp(weights @ np.log(finite))) if n_ticks else 0.0,
             float(gain),
             int(sums.n_reviews),
             unit,
         )
 
+    def __repr__(self) -> str:
+        length = _amount(self.length, self.unit)
+        return (
+            f"<driftsieve.memory.Memory: about {length}, gain {self.gain:.2g}, {self.n_reviews} "
+            "reviews>"
+        )
+
     def __str__(self) -> str:
         length = f"Memory: about {_amount(self.length, self.unit)}."
         if not self.n_reviews:
-            return f"{length} Too few rows have come to learn from."
+            return f"{length} There are too few rows to learn from."
         if math.isnan(self.gain):
             return (
                 f"{length} Too little is relevant to learn from: no memory is known to be better."

@@ -10,7 +10,7 @@ import numpy as np
 from driftsieve.snapshot import Floats
 
 HALF_LIFE, HALF_LIFE_ROWS = 5.0, 8000.0
-"""Reviews, or rows if that is sooner, after which a review counts half."""
+"""Half-life of a review in reviews, or in rows if that is sooner."""
 RIDGE = 0.003
 SECOND_RIDGE = 0.2
 PRIOR_SPREAD = 3.0  # prior standard deviation of the weights around equal ones
@@ -32,8 +32,8 @@ class Sums:
     n_features: Floats
     """() number of features in the sums above."""
     captured: Floats
-    """(H + 1,) fresh relevance of the k features that each half-life ranks best, and of those that
-    the learned memory ranks best; less that of k features taken at random."""
+    """(H + 1,) fresh relevance of the k best features of each half-life and of the learned memory,
+    less that of k random features."""
     fading: Floats
     """() number of reviews in the sums, faded like them."""
     n_reviews: Floats

@@ -14,9 +14,9 @@ from driftsieve.history.selection import Event
 from driftsieve.snapshot import Floats
 
 _NEAR = 0.05
-"""Events this share of the stream apart count as one change."""
+"""Events within this share of the stream count as one change."""
 _SMALL = 0.1
-"""A feature whose score moved by less than this share of the range of all is not mentioned."""
+"""Smallest change of a score to be mentioned, as a share of the range of all scores."""
 
 
 def headline(history: ScoreHistory | None, content: Mapping[str, Any], unit: str) -> str:

@@ -158,11 +158,11 @@ COMPARED: dict[str, Callable[[Path], tuple[Any, ...]]] = {
     "elec2": elec2,
     "news20": news20_binary,
 }
-"""What Tables 1 to 5 compare online and offline on."""
+"""Data sets of Tables 1 to 5."""
 
 
 QUICK = ("url", "dexter", "madelon")
-"""Those of them that are small."""
+"""The small ones."""
 
 
 def at_hand(data: Path | None, names: Collection[str] = COMPARED) -> Iterator[Compared]:

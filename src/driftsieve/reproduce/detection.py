@@ -27,7 +27,7 @@ class Scale:
     """The sizes of the drift experiments."""
 
     stream: DriftStream
-    """At the slowest shift."""
+    """Number of rows at the slowest shift."""
     batch: int
     selected: int
     """Features selected: detection rate @selected."""

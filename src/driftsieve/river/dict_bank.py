@@ -73,7 +73,7 @@ class DictBank:
             self._banks.late._core.take_absent_as_missing()
         self._known = Known()
         self._taken = 0  # rows in the banks
-        self._turned_away = -ROWS  # number of rows when new keys or labels were last refused
+        self._refused_at = -ROWS  # number of rows when new keys or labels were last refused
         self._turn = Turn()
         self._collect(0)
 
@@ -274,7 +274,7 @@ class DictBank:
             width = self._width_with(some)
             n_late = late + (0 if self._starts() else len(some.keys))
             may_leave_out = self._limits.ignores_new and known.columns and sizes != known.sizes
-            if may_leave_out and self.n_rows - self._turned_away < ROWS:
+            if may_leave_out and self.n_rows - self._refused_at < ROWS:
                 return math.inf  # soon after new ones were refused
             needed = self._budget.needed(len(rows.X), len(rows.X) * n_late, sizes, width)
             if needed > limit:
@@ -289,7 +289,7 @@ class DictBank:
             if may_leave_out:
                 needed = max(needed, self._budget.needed_by_new(n_late, sizes, width))
                 if needed > limit:
-                    self._turned_away = self.n_rows
+                    self._refused_at = self.n_rows
             return needed
 
         wanted = known.sizes_with(new)

@@ -22,7 +22,7 @@ BANK_PARAMETERS = (
     "n_threads",
     *LIMIT_PARAMETERS,
 )
-"""Of a screener: those that it hands on to its bank."""
+"""Parameters of a screener that its bank has too."""
 
 
 def new_bank(

@@ -187,9 +187,9 @@ def test_text_columns_of_numbers_are_noted_once(make: Any, tmp_path: Path) -> No
     if make == "parquet":
         pq.write_table(frame, tmp_path / "a.parquet")
         frame = tmp_path / "a.parquet"
-    with pytest.warns(SourceWarning, match=r"'c' holds numbers as text, such as '1\.5'") as told:
+    with pytest.warns(SourceWarning, match=r"'c' holds numbers as text, such as '1\.5'") as caught:
         list(as_batches(frame, target="y", batch_size=2))
-    assert len(told) == 1
+    assert len(caught) == 1
     coded = pd.DataFrame(data).astype({"c": "category"})
     with warnings.catch_warnings():
         warnings.simplefilter("error")

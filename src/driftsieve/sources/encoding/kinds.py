@@ -13,7 +13,7 @@ from driftsieve.sources.encoding.numbers import Numbers, is_grouped, is_like_num
 from driftsieve.sources.encoding.tables import find_column, is_digit_date, is_position, second
 
 SAMPLE, SAMPLE_BYTES = 4096, 1_000_000
-"""How many rows are looked at before the first batch, whatever its size; of long rows fewer."""
+"""Number of rows that are read before the first batch of any size; fewer if rows are long."""
 
 _MANY = 10  # number of rows from which on a label that occurs only once is suspicious
 _NOTED = 0.1  # share of numbers from which on a warning about a text column is due

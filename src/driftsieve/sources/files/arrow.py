@@ -32,14 +32,14 @@ class ArrowReader:
 
     def read(self, file: File) -> Iterator[Rows]:
         with opened(file) as (raw, stream):
-            batches = _record_batches(file, _Doubting(stream))
+            batches = _record_batches(file, _OnDemand(stream))
             for table in tables(batches, file, self._options.batch_size):
                 rows = rows_of(table, self._encoder)
                 rows.bytes_read = 0 if file.size is None else raw.tell()
                 yield rows
 
 
-class _Doubting:
+class _OnDemand:
     """A stream that allocates no memory for bytes that do not exist, whatever size is requested."""
 
     def __init__(self, stream: Any) -> None:
