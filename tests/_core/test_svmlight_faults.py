@@ -128,7 +128,7 @@ def check_every_line_is_accounted_for(text: bytes, zero_based: bool) -> None:
     assert np.isfinite(labels).all()
 
 
-def test_two_threads_get_an_error_or_their_turn() -> None:
+def test_two_threads_get_an_error_or_a_valid_result() -> None:
     """Nothing is lost or torn, whichever thread is refused."""
     parser = make_parser()
     text = b"1 1:1 2:2 3:3\n" * 20_000

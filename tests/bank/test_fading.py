@@ -94,7 +94,7 @@ def test_a_million_rows_that_are_hardly_forgotten(as_input: Callable[..., Any]) 
 
 
 @pytest.mark.parametrize("as_input", INPUTS)
-def test_rows_may_come_late_and_in_any_order(as_input: Callable[..., Any]) -> None:
+def test_rows_can_be_late_and_in_any_order(as_input: Callable[..., Any]) -> None:
     """Over 2,000 half-lives: nearly every batch holds rows older than what a double can weigh."""
     n, half_life = 4000, 3.0
     X, y = stream(n)

@@ -120,7 +120,7 @@ def test_bytes_of_other_ladders_are_refused(change: str) -> None:
 
 
 @pytest.mark.parametrize("quantiles", [True, False])
-def test_any_split_gives_the_same_bits_whenever_classes_come(quantiles: bool) -> None:
+def test_any_split_gives_the_same_bits_with_late_classes(quantiles: bool) -> None:
     """Also where there come to be more classes than share one state."""
     rng = np.random.default_rng(1)
     n = 16000

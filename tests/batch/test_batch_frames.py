@@ -98,7 +98,7 @@ def test_a_text_column_is_named(frame: Any) -> None:
         Batch.of(frame({"n": [1, 2], "colour": ["red", "blue"]}), [0, 1])
 
 
-def test_frames_that_hold_no_plain_columns():
+def test_frames_with_sparse_columns_are_an_error():
     thin = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(np.eye(2)))
     with pytest.raises(
         TypeError, match=r"Column 0 must be dense, got a sparse one. Pass X.sparse.to_coo\(\)"

@@ -68,7 +68,7 @@ def test_larger_limit_does_not_restore_ignored_values(n, screened):
     assert screened(500) == 0.7 * n
 
 
-def test_another_limit_counts_from_where_it_holds(screened):
+def test_a_changed_limit_holds_for_later_rows(screened):
     assert screened(200, *LIMITED) == 140
     assert screened(300, "--max-features", 6, "--on-limit", "ignore_new") == 140 + 50
     assert screened(400, "--max-features", 2, "--on-limit", "ignore_new") == 190 + 90
@@ -124,7 +124,7 @@ def test_limits_that_were_not_reached_are_not_reported(call):
     assert call("merge", "s.dsv", "-o", "m.dsv").err == ""
 
 
-def test_a_run_goes_on_where_columns_that_show_late_do_not_fit(call):
+def test_a_run_continues_if_late_columns_exceed_the_limit(call):
     """Every batch of svmlight has all columns, but most of them show their first value late."""
     lines = [
         f"{i % 2} "

@@ -33,7 +33,7 @@ def client() -> Iterator[Any]:
         yield client
 
 
-def test_several_processes_give_what_one_bank_gives(client: Any) -> None:
+def test_several_processes_give_the_result_of_one_bank(client: Any) -> None:
     data = rows(0)
     X = da.from_array(data.X, chunks=(chunks(0, 400), (5, 3)))
     assert len({*client.run(os.getpid).values(), os.getpid()}) == 4

@@ -18,7 +18,7 @@ def java(folder: Path, version: str) -> Path:
     return program
 
 
-def test_java_home_comes_before_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_home_has_priority_over_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, path = java(tmp_path / "home", "17.0.15"), java(tmp_path / "path", "21.0.1")
     monkeypatch.setenv("PATH", str(path.parent))
     monkeypatch.delenv("JAVA_HOME", raising=False)

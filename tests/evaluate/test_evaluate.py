@@ -164,7 +164,7 @@ def test_learners_without_probabilities():
     assert river["accuracy"].notna().all()
 
 
-def test_the_first_features_are_used_until_two_classes_have_come():
+def test_the_first_features_are_used_until_there_are_two_classes():
     X, y = drifting(500)
     y[:200] = 0
     screener = FeatureScreener(k=2, output="mask")
@@ -223,7 +223,7 @@ class Counting(SGDClassifier):
 
 @pytest.mark.filterwarnings("ignore:Features have no scores")
 @pytest.mark.parametrize("screener", [masking, lambda: None])
-def test_every_batch_is_learned_where_the_classes_are_known(screener):
+def test_every_batch_is_learned_if_the_classes_are_given(screener):
     X, y = drifting(300)
     y[:100] = 0
     model = Counting()
@@ -250,7 +250,7 @@ def test_classes_are_those_of_the_batches_until_there_are_two(screener, labels, 
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero")  # of a class without rows
-def test_a_fitted_learner_knows_its_classes():
+def test_the_classes_of_a_fitted_learner_are_used():
     X, y = drifting(200)
     model = GaussianNB().partial_fit(X, y, classes=[0, 1, 2])
     prequential([(X, y), (X, np.ones(200, int))], masking(), model)

@@ -34,7 +34,7 @@ edits = st.lists(st.tuples(st.integers(0, 1 << 12), st.integers(0, 255)), max_si
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_sound_input_passes(kind):
+def test_valid_input_is_accepted(kind):
     for seed in SEEDS[kind]:
         TARGETS[kind](seed)
 

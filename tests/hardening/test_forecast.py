@@ -130,7 +130,7 @@ def test_a_stream_fills_most_of_the_limit(kind):
     assert too_small.nbytes <= 0.7 * most
 
 
-def test_known_features_go_on_where_new_ones_do_not_fit():
+def test_known_features_are_updated_if_new_ones_exceed_the_limit():
     rng = np.random.default_rng(2)
     y = rng.integers(0, 2, 500)
     bank = ds.Bank(max_bytes=3e6, on_limit="ignore_new")
@@ -210,7 +210,7 @@ def test_dense_frames_of_other_columns_are_refused_before_they_merge():
 
 
 @pytest.mark.parametrize("quantiles", [True, False])
-def test_ever_more_columns_fit_a_limit_little_above_what_they_take(quantiles):
+def test_growing_columns_fit_a_limit_slightly_above_their_size(quantiles):
     """Rows of svmlight files: each batch has as many columns as have been seen so far."""
     rng = np.random.default_rng(6)
     batches = []

@@ -86,7 +86,7 @@ def test_counts_of_ignored_values_are_stored_and_merged():
     assert merged.update(X, y).ignored == {"rows": 30, "features": 1, "values": 0}
 
 
-def test_merging_never_leaves_a_part_out():
+def test_merging_beyond_a_limit_is_an_error_with_ignore_new():
     bank = ds.Bank(max_classes=2, on_limit="ignore_new").update(np.eye(2), [0, 1])
     before = bank.to_bytes()
     with pytest.raises(LimitError, match="got 3"):
@@ -103,7 +103,7 @@ def test_merging_never_leaves_a_part_out():
 @pytest.mark.parametrize(
     "options", [{}, {"half_life": 300}, {"quantiles": False}, {"moments": False}]
 )
-def test_the_state_never_takes_more_than_the_bound(is_sparse, n_classes, epsilon, options):
+def test_the_state_is_never_larger_than_the_bound(is_sparse, n_classes, epsilon, options):
     """The bound that costs no look at the rows, kept over many batches or measured again."""
     rng = np.random.default_rng([n_classes, is_sparse])
     bank = ds.Bank(epsilon, **options)
@@ -129,7 +129,7 @@ def test_the_state_never_takes_more_than_the_bound(is_sparse, n_classes, epsilon
 @pytest.mark.parametrize(
     "options", [{}, {"epsilon": 0.003}, {"epsilon": 0.003, "half_life": 300}, {"quantiles": False}]
 )
-def test_a_merge_is_refused_below_what_it_takes(rows, labels, weighted, names, options):
+def test_a_merge_that_exceeds_max_bytes_is_refused(rows, labels, weighted, names, options):
     """Rows that wait get NaN in columns that they never had, or fill a block. Lists may be longer
     than they need to be, by how they grew, so that sizes agree to a few percent only.
     """
@@ -176,7 +176,7 @@ def test_max_bytes_is_respected_and_nearly_used(is_sparse):
     assert bank.nbytes > 40e6 / 2
 
 
-def test_a_stream_of_ever_new_features_goes_on_within_its_limit():
+def test_a_stream_of_new_features_continues_within_its_limit():
     bank = ds.Bank(max_bytes=20e6, on_limit="ignore_new", half_life=1000)
     n_rows, width = 0, 1000
     for _ in range(300):
@@ -192,7 +192,7 @@ def test_a_stream_of_ever_new_features_goes_on_within_its_limit():
     assert bank.n_features > 10_000
 
 
-def test_a_stream_of_ever_new_labels_goes_on_within_its_limit():
+def test_a_stream_of_new_labels_continues_within_its_limit():
     bank = ds.Bank(on_limit="ignore_new")
     for k in range(30):
         bank.update(RNG.normal(size=(1000, 4)), [f"user {1000 * k + i}" for i in range(1000)])

@@ -27,7 +27,7 @@ def filled(n_records, **parameters):
     return history
 
 
-def test_records_what_was_given():
+def test_records_the_given_scores():
     table = drifting(20, 30)
     history = ScoreHistory(k=5, max_features=60)  # the best 30 are all
     names = [f"f{j}" for j in range(30)]
@@ -107,7 +107,7 @@ def test_memory_does_not_grow_with_rows_or_features():
     assert sum(sys.getsizeof(x) for x in held) < 3000
 
 
-def test_forgets_the_feature_that_was_best_the_longest_ago():
+def test_drops_the_feature_that_was_best_the_longest_ago():
     history = ScoreHistory(k=1, margin=0, max_features=4)  # follows the best 2
     history.record(1, [9, 8, 0, 0, 0, 0, 0])
     history.record(2, [9, 0, 8, 0, 0, 0, 0])

@@ -78,7 +78,7 @@ def test_any_split_gives_the_same_bits(stream: Stream, data: st.DataObject) -> N
 
 @pytest.mark.parametrize("options", [{}, {"half_life": 900.0}, {"quantiles": False}])
 @pytest.mark.parametrize("seed", range(4))
-def test_any_split_gives_the_same_bits_whenever_classes_come(
+def test_any_split_gives_the_same_bits_with_late_classes(
     seed: int, options: dict[str, Any]
 ) -> None:
     """Over several blocks, the classes coming one after another."""

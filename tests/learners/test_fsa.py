@@ -206,7 +206,7 @@ def test_partial_fit_follows_a_drift() -> None:
     assert np.flatnonzero(model.support_).tolist() == [10, 11]
 
 
-def test_partial_fit_goes_on_from_fit() -> None:
+def test_partial_fit_continues_from_fit() -> None:
     X, y, true = linear()
     model = SparseFSA(10, random_state=0).fit(X, y).sparsify()
     before = model.coef_.toarray()

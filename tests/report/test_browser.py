@@ -186,7 +186,7 @@ def test_keyboard_alone(open_page, drifting):
     assert column(page, 2, 1) == ["sensor_00"]
 
 
-def test_charts_answer_the_pointer(open_page, drifting):
+def test_charts_show_a_tip_under_the_pointer(open_page, drifting):
     page = open_page(drifting)
     tip = page.locator("#tip")
     for chart, text in [("#lines", "rows"), ("#heat", "rank"), ("#stability", "Jaccard")]:
@@ -207,7 +207,7 @@ def test_charts_answer_the_pointer(open_page, drifting):
     )
 
 
-def test_hostile_names_do_nothing(open_page, hostile):
+def test_hostile_names_are_escaped(open_page, hostile):
     page = open_page(hostile)
     assert page.title() == hostile["title"]
     page.locator("#grid .scroller").focus()
@@ -333,7 +333,7 @@ def test_headline_memory_and_dates(open_page, learned):
     shot(page, "memory", full_page=True)
 
 
-def test_what_is_not_significant_is_grey_below_a_line(open_page, learned):
+def test_features_that_are_not_significant_are_grey_below_a_line(open_page, learned):
     page = open_page(learned)
     p = np.array(learned["pvalues"]["mutual_info"])
     n = int((p <= learned["largest_significant"]["mutual_info"]).sum())

@@ -70,7 +70,7 @@ def test_only_what_the_snapshot_has(snap):
     assert data["distributions"] == []
 
 
-def test_distributions_come_from_the_finest_given(snap):
+def test_distributions_are_those_of_the_finest_snapshot(snap):
     rng = np.random.default_rng(6)
     y = np.array(["no", "yes"])[rng.integers(0, 2, 300)]
     finer = offline.snapshot(rng.normal(size=(300, 6)), y, n_bins=12)
@@ -86,7 +86,7 @@ def test_distributions_come_from_the_finest_given(snap):
     assert coarse["weights"][at] == snap.bin_weights[3].tolist()
 
 
-def test_blocks_give_what_the_whole_gives(snap, monkeypatch):
+def test_blocks_give_the_report_of_the_whole_snapshot(snap, monkeypatch):
     def content(snapshot):
         data = report.build(snapshot, fine=[snap.columns(3, 4)])
         for group in data["distributions"]:  # which may come in any order
@@ -199,7 +199,7 @@ def test_text_report_has_the_ranking(snap):
     assert lines[13].split() == ["100", "entered", "b", "(rank", "2)"]
 
 
-def test_text_of_what_has_less():
+def test_text_report_of_partial_content():
     history = ScoreHistory("gini", k=1)
     history.record(5, [0.3, 0.2])
     text = report.to_text(report.build(history=history))

@@ -98,7 +98,7 @@ def test_all_with_a_missing_folder_fails_immediately(
     assert not out.exists()
 
 
-def test_fetching_all_goes_on_after_a_failure(
+def test_fetching_all_continues_after_a_failure(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = "http://127.0.0.1:9"

@@ -71,7 +71,7 @@ def site() -> Iterator[Site]:
 BODY = bytes(range(256)) * 40
 
 
-def test_downloads_whole_and_only_once(site: Site, tmp_path: Path) -> None:
+def test_a_file_is_downloaded_once(site: Site, tmp_path: Path) -> None:
     site.files["/a.bin"] = BODY
     sha = hashlib.sha256(BODY).hexdigest()
     for _ in range(2):

@@ -107,7 +107,7 @@ def test_weights_and_times():
 
 
 @pytest.mark.parametrize("score", ["t", "chi2"])
-def test_rows_before_a_late_key_may_have_been_of_a_later_time(score):
+def test_rows_before_a_late_key_can_have_later_times(score):
     rng = np.random.default_rng(5)
     y = rng.integers(0, 2, 200)
     X = rng.normal(size=(200, 2)) + [[1.0, 0.5]] * y[:, None]
@@ -219,7 +219,7 @@ def test_in_a_pipeline_of_river():
     assert model["FeatureScreener"].selected[0] == 3
 
 
-def test_a_late_feature_that_met_one_class_is_the_worst():
+def test_a_late_feature_with_one_class_is_the_worst():
     rows = [{"a": float(i)} for i in range(10)] + [{"a": 0.0, "z": 1.0}]
     screener = learned(rows, [0, 1] * 5 + [0], absent="missing", score_func="gini")
     assert screener.selected == ["a", "z"]
@@ -237,7 +237,7 @@ def test_copies_go_on_alike():
     assert screener.clone().scores == {}
 
 
-def test_river_knows_the_memory_of_the_bank():
+def test_river_counts_the_memory_of_the_bank():
     rows = [{f"k{j}": float(i * j % 13) for j in range(200)} for i in range(100)]
     screener = learned(rows, [0, 1] * 50)
     assert screener._raw_memory_usage > screener._bank.nbytes > 100 * 200 * 8

@@ -48,7 +48,7 @@ def test_a_row_beyond_a_limit_is_refused_or_ignored(absent, limit, x, y):
 @pytest.mark.parametrize("absent", ["zero", "missing"])
 @pytest.mark.parametrize("score", ["t", "mutual_info"])
 @pytest.mark.parametrize("max_bytes", [3e6, 5e6])
-def test_ever_new_keys_stay_within_the_bytes(absent, score, max_bytes):
+def test_new_keys_stay_within_max_bytes(absent, score, max_bytes):
     def words(i, n):
         return {"a": i % 2 + 0.5} | {f"w{i}.{j}": float(j) for j in range(n)}
 
@@ -137,7 +137,7 @@ def test_rows_left_out_do_not_age_the_selection():
 
 @pytest.mark.parametrize("absent", ["zero", "missing"])
 @pytest.mark.parametrize("late_keys", [0, 3])
-def test_rows_fit_a_limit_little_above_what_they_take(absent, late_keys):
+def test_rows_fit_a_limit_slightly_above_their_size(absent, late_keys):
     rng = np.random.default_rng(0)
 
     def row(i):

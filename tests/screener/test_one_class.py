@@ -27,7 +27,7 @@ RULES = {
 @pytest.mark.parametrize("output", ["select", "mask"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("rule", RULES)
-def test_the_first_features_are_selected_until_a_second_class_comes(rule, form, output):
+def test_the_first_features_are_selected_until_there_are_two_classes(rule, form, output):
     k, n_kept = RULES[rule]
     screener = FeatureScreener("t", **{rule: k}, output=output)
     with warnings.catch_warnings(record=True) as caught:

@@ -159,7 +159,7 @@ TEXTS = ["12:30", "192.168.0.1", "1.2.3", "A1", "3b", "5-7", "+49 89 1234", "x"]
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_other_text_is_not_taken_for_numbers(text: str, tmp_path: Path) -> None:
+def test_other_text_is_not_a_number(text: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", f"c,y\n{text},0\n{text},1\n")
     assert read(path)[0] == (f"c={text}",)
 
