@@ -95,7 +95,7 @@ def test_arguments_of_the_wrong_type_are_named() -> None:
 
 
 def test_epsilon_has_the_same_range_in_bytes() -> None:
-    with pytest.raises(ValueError, match="at least 1e-8 and less than 0.5, got 9e-09"):
+    with pytest.raises(ValueError, match=r"at least 1e-8 .*, got 9e-09"):
         ds.Bank(9e-9)
     stored = ds.Bank(1e-8).update(X, Y).to_bytes()
     assert ds.Bank.from_bytes(stored).epsilon == 1e-8

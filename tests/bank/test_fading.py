@@ -69,7 +69,7 @@ def test_every_clock(clock: Any, half_life: float, as_input: Callable[..., Any])
 
 @pytest.mark.parametrize("as_input", INPUTS)
 def test_a_million_rows_that_are_soon_forgotten(as_input: Callable[..., Any]) -> None:
-    """alpha = 0.9: the landmark moves 593 times; older rows than the last 7,000 weigh nothing."""
+    """decay = 0.9: the landmark moves 593 times; older rows than the last 7,000 weigh nothing."""
     n, kept = 1_000_000, 7_000
     X, y = stream(n)
     X[-3:-1, 5] = [4.0, -3.0]  # seen again at the very end, after 900,000 silent rows
@@ -82,7 +82,7 @@ def test_a_million_rows_that_are_soon_forgotten(as_input: Callable[..., Any]) ->
 
 @pytest.mark.parametrize("as_input", INPUTS)
 def test_a_million_rows_that_are_hardly_forgotten(as_input: Callable[..., Any]) -> None:
-    """alpha = 0.999999: the first row still weighs 0.37."""
+    """decay = 0.999999: the first row still weighs 0.37."""
     n = 1_000_000
     X, y = stream(n)
     X = np.round(X, 1)  # few enough values to stay exact

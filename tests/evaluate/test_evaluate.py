@@ -71,12 +71,12 @@ def test_prequential_equals_an_explicit_loop(kind):
 
 def test_updated_screener_beats_a_fixed_one_under_drift():
     X, y = drifting(4000)
-    frozen = FeatureScreener("t", k=1, output="mask").fit(X[:500], y[:500])
+    fitted = FeatureScreener("t", k=1, output="mask").fit(X[:500], y[:500])
     adapted = FeatureScreener("t", k=1, half_life=200, output="mask").fit(X[:500], y[:500])
     stream = pairs(X[500:], y[500:])
-    before = prequential(stream, frozen, GaussianNB(), update_screener=False, every=500)
+    before = prequential(stream, fitted, GaussianNB(), update_screener=False, every=500)
     after = prequential(stream, adapted, GaussianNB(), every=500)
-    assert frozen.bank_.n_rows == 500
+    assert fitted.bank_.n_rows == 500
     assert adapted.bank_.n_rows == 4000
     assert before["accuracy"].iloc[-1] < 0.6
     assert after["accuracy"].iloc[-1] > 0.9

@@ -69,11 +69,11 @@ def test_same_bits_for_every_kind_of_matrix() -> None:
     doubled = sparse.csr_array(
         (np.repeat(csr.data / 2, 2), np.repeat(csr.indices, 2), csr.indptr * 2), shape=X.shape
     )
-    frozen = X.copy()
-    frozen.flags.writeable = False
+    read_only = X.copy()
+    read_only.flags.writeable = False
     kinds = [
         X,
-        frozen,
+        read_only,
         X.astype(np.float64),
         np.asfortranarray(X),
         np.repeat(X, 2, axis=1)[:, ::2],

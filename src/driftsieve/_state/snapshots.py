@@ -24,12 +24,12 @@ def take_snapshots(
     """Return snapshots of a range of features at half-lives by index."""
     begin, n_features = features
     _, place = known.labels.sorted()
-    frozen = core.freeze([*rungs], begin, n_features, n_bins, place, n_threads)
+    arrays_by_rung = core.freeze([*rungs], begin, n_features, n_bins, place, n_threads)
     seen = core.seen(begin, n_features)
     names = known.names and known.names[begin : begin + n_features]
     return [
         _snapshot(core, known, (begin, n_features, names, seen), rung, arrays)
-        for rung, arrays in zip(rungs, frozen, strict=True)
+        for rung, arrays in zip(rungs, arrays_by_rung, strict=True)
     ]
 
 
@@ -38,10 +38,10 @@ def take_chosen(
 ) -> list[Snapshot]:
     """Return snapshots of some features, by index and without names, at half-lives by index."""
     _, place = known.labels.sorted()
-    frozen = core.freeze_some([*rungs], chosen, n_bins, place)
+    arrays_by_rung = core.freeze_some([*rungs], chosen, n_bins, place)
     return [
         _snapshot(core, known, (0, len(chosen), None, None), rung, arrays)
-        for rung, arrays in zip(rungs, frozen, strict=True)
+        for rung, arrays in zip(rungs, arrays_by_rung, strict=True)
     ]
 
 
@@ -62,11 +62,11 @@ def take_stacked(
     if (present.sum(axis=1) < 2).any():
         return None
     n, unit = len(chosen), 1 / all_weight[:, None, None]
-    frozen = [*zip(*core.freeze_some([*rungs], chosen, n_bins, place), strict=True)]
+    arrays_by_rung = [*zip(*core.freeze_some([*rungs], chosen, n_bins, place), strict=True)]
     weight, squared, mean, centred_mean, var, bins = (
-        None if parts[0] is None else np.stack(parts) for parts in frozen[:6]
+        None if parts[0] is None else np.stack(parts) for parts in arrays_by_rung[:6]
     )
-    effect = [np.ones(n) if part is None else part for part in frozen[-1]]
+    effect = [np.ones(n) if part is None else part for part in arrays_by_rung[-1]]
     if weight is None or squared is None:  # the same for all features
         shape = (len(rungs), len(classes), n)
         weight = np.broadcast_to(weights[:, :, None], shape)

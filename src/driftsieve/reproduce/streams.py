@@ -20,7 +20,7 @@ from driftsieve.scores import SCORES, rank
 from driftsieve.snapshot import Floats, Snapshot
 
 FSA, SGD = "Sparse FSA", "SGD log loss"
-BATCH, ALPHA = 250, 0.9
+BATCH, DECAY = 250, 0.9
 KEPT = 0.9
 """A seed determines the order of rows in the learners, the random choice of features, and the nine
 tenths of the rows to learn from."""
