@@ -71,7 +71,7 @@ def test_bad_rows_keep_their_position() -> None:
 
 
 def resident_bytes() -> int:
-    """The memory of this process, or 0 where the system does not tell."""
+    """The memory of this process, or 0 if the system does not report it."""
     status = Path("/proc/self/statm")
     return int(status.read_text().split()[1]) * mmap.PAGESIZE if status.exists() else 0
 

@@ -1,4 +1,4 @@
-"""A sparse bank in which absent entries are missing, against a dense one fed NaN."""
+"""A sparse bank in which absent entries are missing, compared with a dense one with NaN."""
 
 from __future__ import annotations
 

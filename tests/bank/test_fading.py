@@ -33,7 +33,7 @@ def assert_scores(bank: ds.Bank, X: Any, y: Any, weight: Floats) -> None:
 
 
 def stream(n: int, seed: int = 0) -> tuple[Floats, NDArray[np.int64]]:
-    """Columns that tell two classes apart, the last two with values at the ends only."""
+    """Columns that separate two classes, the last two with values at the ends only."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
     X = np.column_stack(

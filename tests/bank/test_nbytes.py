@@ -1,4 +1,4 @@
-"""Bank.nbytes tells what the process grew by."""
+"""Bank.nbytes is the growth of the process."""
 
 from __future__ import annotations
 

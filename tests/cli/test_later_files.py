@@ -75,7 +75,7 @@ def test_rows_are_appended_to_the_last_file_only(call, refused):
 
 
 def test_unread_files_may_change(call):
-    """A run that stops at a bad row in its first file has not come to the second."""
+    """A run that stops at a bad row in its first file has not read the second."""
     write(1, 3)
     good = Path("day1.csv").read_text()
     Path("day1.csv").write_text(good + "bad\n")

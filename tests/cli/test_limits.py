@@ -18,7 +18,7 @@ def write(n: int, name: str = "a.csv") -> None:
 
 @pytest.fixture
 def screened(call):
-    """Screen some of the rows, and tell what is beyond the limits."""
+    """Screen some of the rows, and return the counts beyond the limits."""
 
     def run(n: int, *more: object) -> int:
         write(n)

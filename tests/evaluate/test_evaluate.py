@@ -23,7 +23,7 @@ NAMES = list("abcdef")
 
 
 def drifting(n=2000, half=None, classes=2):
-    """Column 1 tells the classes apart in the first half, column 4 in the second."""
+    """Column 1 separates the classes in the first half, column 4 in the second."""
     rng = np.random.default_rng(8)
     X = rng.normal(size=(n, 6))
     half = n // 2 if half is None else half

@@ -1,4 +1,4 @@
-"""Threads and processes: a second thread is turned away, many banks work, a fork works."""
+"""Threads and processes: a second thread gets an error, many banks work, a fork works."""
 
 import contextlib
 import multiprocessing

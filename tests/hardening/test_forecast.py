@@ -77,7 +77,7 @@ KINDS = {
 
 
 def accepts(state: bytes, max_bytes: float, rows) -> bool:
-    """Whether a bank takes in the rows; it is as it was if not, and within the limit if so."""
+    """Whether a bank accepts the rows; it is unchanged if not, and within the limit if so."""
     bank = ds.Bank.from_bytes(state).set_limits(max_bytes=max_bytes)
     before = bank.to_bytes()
     message = ""

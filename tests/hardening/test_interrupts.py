@@ -1,4 +1,4 @@
-"""Ctrl-C, or no memory left, while rows are taken in: all are in, or none, or the bank says so."""
+"""Ctrl-C and lack of memory during an update: all rows are added or none, or it is reported."""
 
 import gc
 import signal

@@ -1,4 +1,4 @@
-"""ScoreHistory: what it keeps, what it forgets, and that it goes on from its bytes as it was."""
+"""ScoreHistory: the records that it keeps and drops, and how it continues from its bytes."""
 
 import math
 import sys

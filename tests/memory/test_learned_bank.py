@@ -15,7 +15,7 @@ from .memory_rows import leaping, words
 
 
 def fed(X, y, sizes, **parameters):
-    """A bank that got rows in batches of these sizes, over and over."""
+    """A bank that got rows in batches of these sizes, repeatedly."""
     times, weights = parameters.pop("times", None), parameters.pop("weights", None)
     bank = LearnedBank(n_threads=1, **parameters)
     start = i = 0

@@ -29,7 +29,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="session")
 def drifting():
-    """Two classes; which of the 48 features tell them apart moves along the stream."""
+    """Two classes; the features out of 48 that separate them change along the stream."""
     rng = np.random.default_rng(7)
     n, p, half_life = 6000, 48, 500
     y = rng.integers(0, 2, n)

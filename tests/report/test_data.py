@@ -1,4 +1,4 @@
-"""The content of a report, and that JSON and text tell the same."""
+"""The content of a report, and that JSON and text have the same."""
 
 import json
 import math

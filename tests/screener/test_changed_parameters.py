@@ -1,4 +1,4 @@
-"""Parameters that set_params changes when rows have come already."""
+"""Parameters that set_params changes after the first rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What as_batches may be asked for, whatever the source."""
+"""The options of as_batches with every kind of source."""
 
 from __future__ import annotations
 

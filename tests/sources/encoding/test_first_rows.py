@@ -1,4 +1,4 @@
-"""What the first rows of csv files tell: kinds of columns, marks of missing values, headers."""
+"""Decisions by the first rows of csv files: kinds of columns, missing values, headers."""
 
 from __future__ import annotations
 
