@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EDITABLE := $(PIP) --no-build-isolation --editable
 
-# The compiler and build tools of PyPI stand in where the machine has none of its own.
+# The compiler and build tools of PyPI are used if the machine has none of its own.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
@@ -27,7 +27,7 @@ demo: .venv/.built  ## Screen a small drifting stream and print the ranking befo
 test: .venv/.test .venv/.browser cpp-test  ## Run the Python and the C++ tests
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
-# The report is tested in a real browser, which Debian can be asked for by root alone.
+# The report is tested in a real browser, which only root can install on Debian.
 .venv/.browser: | .venv/.built
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
@@ -154,7 +154,7 @@ gallery: .venv/.test .venv/.browser  ## Make the pictures in docs/images: run th
 	  echo "examples/$$file.py" && ../../../$(BIN)/python ../../../examples/$$file.py >/dev/null || exit 1; done
 	@$(BIN)/python tools/report_picture.py docs/images/report.png
 
-# The time of the last commit stands in for the clock, so the same commit gives the same bytes.
+# The time of the last commit is used instead of the clock, so the same commit gives the same bytes.
 dist: .venv/.dist  ## Build the source distribution and the wheel, in dist/
 	@rm -rf dist
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --no-isolation
@@ -166,7 +166,7 @@ dist-check: .venv/.dist  ## Build both twice and compare; try the wheel in bare 
 cross-check: .venv/.cross  ## Test the core on ARM64 (qemu) and as a Windows program (wine), compile it for macOS
 	@tests/cross_check.sh
 
-audit: .venv/.audit  ## Ask PyPI for known vulnerabilities of everything that is pinned
+audit: .venv/.audit  ## Check everything that is pinned for vulnerabilities that PyPI lists
 	@$(BIN)/pip-audit --strict --disable-pip --progress-spinner off -r requirements/ci.txt
 
 clean:  ## Remove everything that was made here

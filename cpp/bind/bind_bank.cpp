@@ -36,7 +36,7 @@ bool update_dense(SharedBank& shared, const Matrix<T>& X, const Vector<std::uint
 struct Hold {
     SharedBank& shared;
     explicit Hold(SharedBank& held) : shared(held) { shared.hold(); }
-    ~Hold() { shared.let_go(); }
+    ~Hold() { shared.release(); }
 };
 
 template <class T>
@@ -309,7 +309,7 @@ void register_bank(nb::module_& m) {
         },
         nb::rv_policy::reference);
     bank.def(
-        "__exit__", [](SharedBank& shared, const nb::args&) { shared.let_go(); },
+        "__exit__", [](SharedBank& shared, const nb::args&) { shared.release(); },
         nb::sig("def __exit__(self, *args: object) -> None"));
 
     const auto dense = [&](auto update) {

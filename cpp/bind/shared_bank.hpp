@@ -26,7 +26,7 @@ class SharedBank {
     void hold() {
         if (held_.exchange(true)) throw_busy();
     }
-    void let_go() { held_ = false; }
+    void release() { held_ = false; }
 
     template <class Work>
     decltype(auto) use(const Work& work) {

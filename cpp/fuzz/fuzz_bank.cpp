@@ -1,5 +1,5 @@
-// Arbitrary bytes as a bank. What is not refused must be a bank that works: it is frozen, fed, cut,
-// merged and encoded, so that whatever check() lets through by mistake shows here.
+// Arbitrary bytes as a bank. Bytes that are not rejected must be a bank that works: it is read,
+// updated, cut, merged and encoded, which shows what check() accepts by mistake.
 
 #include <algorithm>
 #include <cmath>
@@ -110,7 +110,7 @@ void update(Bank& bank, std::span<const std::byte> bytes, bool as_dense) {
             CsrView<double, std::int32_t>{values.data(), indices.data(), indptr.data(), n, p}, info,
             n_classes, 1);
     } catch (const std::invalid_argument&) {
-        // a clock that has come to its end is refused, and says so
+        // a clock at its end is rejected with an error
     }
 }
 
@@ -126,7 +126,7 @@ void merge(Bank& bank, const Bank& other) {
     }
 }
 
-// One thing a caller might do next; the input says which, so that all are tried on like inputs.
+// One operation that a caller might do next; the input decides which.
 void use(Bank& bank, const Bank& again, std::span<const std::byte> bytes) {
     int sum = 0;
     for (const std::byte byte : bytes) sum += std::to_integer<int>(byte);
@@ -154,12 +154,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
     std::optional<Bank> bank = decode(bytes);
     if (!bank) return 0;
-    // the labels in the header of a stored bank are as many as its classes, so there are not more
+    // a stored bank has as many labels in its header as classes, so not more
     if (bank->n_classes() > size) return 0;
     if ((bank->n_classes() + 1) * bank->n_features() > kMostCells) return 0;
     const std::vector<std::byte> encoded = encode(*bank);
     const std::optional<Bank> again = decode(encoded);
-    if (!again) __builtin_trap();  // what was taken for a bank must be taken for one again
+    if (!again) __builtin_trap();  // an encoded bank must be accepted again
     freeze(*bank);
     use(*bank, *again, bytes);
     return 0;

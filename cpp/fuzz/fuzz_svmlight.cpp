@@ -1,5 +1,5 @@
-// Arbitrary bytes as svmlight text: no row may depend on where the text is cut into pieces, every
-// line is a row, blank or a row at fault, and memory stays in proportion.
+// Arbitrary bytes as svmlight text: no row may depend on how the text is split into pieces, every
+// line is a row, blank or a bad row, and memory stays in proportion.
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-// What a parser allocates, counted: it must stay within a stated multiple of its input.
+// Counts the allocations of a parser, which must stay within a stated multiple of its input.
 #pragma once
 
 #include <sanitizer/allocator_interface.h>
@@ -21,7 +21,7 @@ inline void count_freed(const volatile void* place) {
 
 inline const int hooks = __sanitizer_install_malloc_and_free_hooks(count_allocated, count_freed);
 
-// Bytes that were alive at once since this object was made, beyond those alive then.
+// Largest number of bytes in use since this object was made, beyond those in use then.
 class Memory {
   public:
     Memory() : before_(live) { peak = live; }

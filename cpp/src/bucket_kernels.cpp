@@ -35,7 +35,7 @@ std::uint64_t match(const std::uint8_t* keys, std::uint8_t wanted) {
 }
 #endif
 
-// How many of eight ends that rise are below a value.
+// How many of eight ascending ends are below a value.
 std::size_t count_below(const double* ends, double value) {
 #if defined(__AVX512F__)
     const __mmask8 below =
@@ -55,8 +55,8 @@ std::size_t count_below(const double* ends, double value) {
 
 }  // namespace
 
-// The group of eight ends first, by the last of each; then the place in the group. Nothing branches
-// on a value.
+// First the group of eight ends, by the last of each; then the position in the group. No branch
+// depends on a value.
 void find_buckets(const double* values, std::size_t n, const double* ends, std::size_t n_ends,
                   std::uint8_t* out) {
     constexpr std::size_t kGroup = 8, kGroups = 32;

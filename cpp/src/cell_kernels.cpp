@@ -1,4 +1,4 @@
-// Counting values into cells, and what is asked of the cells. Compiled once per instruction set, as
+// Counting values into cells, and sums over cells. Compiled once per instruction set, as
 // kernels.cpp.
 
 #include "cell_kernels.hpp"
@@ -14,13 +14,13 @@
 namespace driftsieve::DRIFTSIEVE_ISA {
 namespace {
 
-// Bits of a finest cell beyond those of its coarse one.
+// Bits of a finest cell below those of its coarse one.
 std::uint32_t inside_of(const Kernels::Cuts& cuts) {
     return (std::uint32_t{1} << cuts.bits) - 1;
 }
 
 #ifdef __AVX512BW__
-// 256 numbers of 16 bits in registers, to be looked up 32 at a time: faster than from memory.
+// 256 numbers of 16 bits in registers, for lookups of 32 at a time: faster than from memory.
 struct Table {
     __m512i parts[8];
 
@@ -42,7 +42,7 @@ __m512i halves(__m512i a, __m512i b, bool upper) {
     return _mm512_permutex2var_epi16(a, _mm512_load_si512(at), b);
 }
 
-// As many as can be done 32 at a time; returns how many.
+// As many as possible 32 at a time; returns how many.
 std::size_t cells_by_table(const std::uint32_t* finest, std::size_t n, const Kernels::Cuts& cuts,
                            std::uint16_t* index) {
     if (cuts.n > 256 || n < 256) return 0;
@@ -77,8 +77,8 @@ std::size_t cells_by_table(const std::uint32_t*, std::size_t, const Kernels::Cut
 }
 #endif
 
-// Calls add(i, index[i]) for all i, four to a step: then the steps take half the time. Each step
-// begins with between().
+// Calls add(i, index[i]) for all i, four per step, which takes half the time. Each step begins with
+// between().
 template <class Add, class Between>
 void for_each_cell(const std::uint16_t* index, std::size_t n, const Add& add,
                    const Between& between) {
@@ -132,7 +132,8 @@ std::uint32_t differ(const double* values, double expected) {
     const __m512d e = _mm512_set1_pd(expected);
     const __mmask8 low = _mm512_cmp_pd_mask(_mm512_loadu_pd(values), e, _CMP_NEQ_UQ);
     const __mmask8 high = _mm512_cmp_pd_mask(_mm512_loadu_pd(values + 8), e, _CMP_NEQ_UQ);
-    mask = _mm512_kunpackb(high, low);  // gcc 12 widens one of 8 bits wrongly where it spills it
+    // gcc 12 extends an 8-bit mask incorrectly when it spills it
+    mask = _mm512_kunpackb(high, low);
 #elif defined(__SSE2__)
     const __m128d e = _mm_set1_pd(expected);
     for (unsigned k = 0; k < 16; k += 2)
@@ -145,10 +146,10 @@ std::uint32_t differ(const double* values, double expected) {
     return mask;
 }
 
-// Cells side by side. The compiler would not do this by itself for weights, of which it does not
-// know that they are weights.
+// Adjacent cells. The compiler does not vectorize this for weights, because it cannot know that
+// they are finite.
 #if defined(__AVX512F__)
-constexpr std::size_t kWide = 64;  // bytes of a register: of more, the compiler makes a mess
+constexpr std::size_t kWide = 64;  // bytes of a register; larger vectors are compiled badly
 #elif defined(__AVX2__)
 constexpr std::size_t kWide = 32;
 #else
@@ -182,7 +183,7 @@ bool is_any(const Truths<Cell>& truths) {
     return any != 0;
 }
 
-// Few are found: most cells are passed over many at a time.
+// Few are found, and most cells are skipped many at a time.
 template <class Cell>
 Kernels::Census census_of(const Cell* cells, std::size_t n_classes, std::size_t stride,
                           std::size_t n, Cell most, std::uint16_t* out) {
@@ -204,7 +205,7 @@ Kernels::Census census_of(const Cell* cells, std::size_t n_classes, std::size_t 
     };
     Lanes<Cell> largest{};
     Truths<Cell> n_used{};
-    // Leaves both as they are and returns false where something is found.
+    // Changes nothing and returns false if something is found.
     const auto pass_over = [&](std::size_t begin, std::size_t end) {
         Lanes<Cell> fullest = largest;
         Truths<Cell> counts = n_used;
@@ -257,7 +258,7 @@ void weigh_cells(const std::uint16_t* index, const double* weights, std::size_t 
         index, n, [=](std::size_t i, std::uint16_t m) { cells[m] += weights[i]; },
         [&] {
             if (next >= ahead.n) return;
-            __builtin_prefetch(ahead.numbers + next, 1, 2);  // into the second cache
+            __builtin_prefetch(ahead.numbers + next, 1, 2);  // into the second-level cache
             next += 64 / sizeof(double);                     // a cache line
         });
 }
@@ -300,7 +301,8 @@ std::size_t find_others(const double* values, const std::uint16_t* numbers, std:
 
 bool are_multiples(const double* values, std::size_t n, double width) {
     const double per_width = 1.0 / width;
-    constexpr std::size_t kStretch = 512;  // most columns show at once that they are none
+    // for most columns it is certain at once that they are none
+    constexpr std::size_t kStretch = 512;
     for (std::size_t begin = 0; begin < n; begin += kStretch) {
         const std::size_t end = begin + kStretch < n ? begin + kStretch : n;
         std::uint64_t others = 0;
@@ -324,7 +326,7 @@ Kernels::Census census_weights(const double* cells, std::size_t n_classes, std::
 std::uint64_t sum_cells(const std::uint16_t* cells, std::size_t n) {
     std::uint64_t sum = 0;
     constexpr std::size_t kStretch =
-        4096;  // its sum fits into 32 bits, of which more fit side by side
+        4096;  // its sum fits into 32 bits, so more numbers fit into a register
     for (std::size_t begin = 0; begin < n; begin += kStretch) {
         const std::size_t end = begin + kStretch < n ? begin + kStretch : n;
         std::uint32_t part = 0;

@@ -1,4 +1,4 @@
-// Copying values while they are looked at. Compiled once per instruction set, as kernels.cpp.
+// Copying values while they are checked. Compiled once per instruction set, as kernels.cpp.
 
 #include "copy_kernels.hpp"
 

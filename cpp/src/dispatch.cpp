@@ -21,7 +21,7 @@ extern const Kernels kernels;
 const Kernels* kernels_named(std::string_view name) {
     if (name == baseline::kernels.name) return &baseline::kernels;
 #ifdef DRIFTSIEVE_X86
-    // what x86-64-v3 and x86-64-v4 stand for, as far as these loops use it
+    // the parts of x86-64-v3 and x86-64-v4 that these loops use
     const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                           __builtin_cpu_supports("bmi2");
     const bool has_avx512 =

@@ -52,7 +52,7 @@ Kernels::PowerSums weighted_power_sums(const double* values, const double* weigh
         const double weighed = weights[i] * delta;
         weight[k] += weights[i];
         sum[k] += weighed;
-        squares[k] += weighed * delta;  // nothing where nothing is weighed, however far away
+        squares[k] += weighed * delta;  // 0 without weight, however far away the value
     };
     std::size_t i = 0;
     for (; i + kSums <= n; i += kSums)
@@ -73,7 +73,7 @@ std::size_t count_above(const double* values, std::size_t n, double edge) {
     return count;
 }
 
-// Eight columns side by side, a cache line.
+// Eight adjacent columns, a cache line.
 constexpr std::size_t kLanes = 8;
 using Lanes = double __attribute__((vector_size(8 * kLanes)));
 
@@ -82,8 +82,8 @@ void load(Values& values, const double* from) {
     std::memcpy(&values, from, sizeof values);
 }
 
-// Four rows, so that the sums are touched once for all of them. The columns from `j` on, as many as
-// Values are.
+// Four rows, so that the sums are loaded once for all of them. The columns from `j` on, as many as
+// in Values.
 template <class Values, bool kWeighted>
 void add_rows(const double* const* rows, const double* w, std::size_t j, const double* shift,
               double* sum, double* squares) {
@@ -120,7 +120,7 @@ void row_power_sums(const Kernels::Rows& rows, std::size_t width, const double* 
             later[r] = k + kAhead + r < rows.n ? row(k + kAhead + r) : now[r];
         std::size_t j = 0;
         for (; j + kLanes <= width; j += kLanes) {
-            // rows are far apart: the machine does not see where the next ones lie
+            // rows are far apart, and the hardware prefetcher does not find the next ones
             for (const double* ahead : later) __builtin_prefetch(ahead + j, 0, 2);
             add_rows<Lanes, kWeighted>(now, w, j, shift, sum, squares);
         }

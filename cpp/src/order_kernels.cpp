@@ -1,6 +1,6 @@
-// Finding the k-th smallest of many columns at once, row after row, as the rows lie in memory: a
-// register holds one row of several columns. See EdgeFinder. Compiled once per instruction set, as
-// kernels.cpp; columns have nothing to do with each other, so every copy computes the same bits.
+// Finds the k-th smallest value of many columns at once, row after row, as the rows are in memory:
+// a register holds one row of several columns. See EdgeFinder. Compiled once per instruction set,
+// as kernels.cpp; columns are independent, so every copy computes the same bits.
 
 #include "order_kernels.hpp"
 
@@ -18,7 +18,7 @@ constexpr std::size_t kStrip = Kernels::kStrip;
 constexpr std::size_t kPivots = Kernels::kPivots;
 constexpr std::size_t kLine = 8;  // doubles in a cache line
 
-// As many columns as a register holds; of keys, it may hold more than one row.
+// As many columns as fit into a register; of keys, it may hold more than one row.
 #if defined(__AVX512F__)
 constexpr std::size_t kDoubleLanes = 8, kKeyLanes = 32;
 #elif defined(__AVX2__)
@@ -44,7 +44,7 @@ void load(Vector& x, const T* from) {
     std::memcpy(&x, from, sizeof x);
 }
 
-// a > b ? a : b and a < b ? a : b, in one step each where the compiler takes two.
+// a > b ? a : b and a < b ? a : b, in one instruction each; the compiler uses two.
 Doubles larger(const Doubles& a, const Doubles& b) {
 #if defined(__AVX512F__)
     return _mm512_maskz_max_pd(0xff, a, b);
@@ -99,8 +99,8 @@ void store_keys(const Doubles* numbers, std::int8_t* keys) {
 #endif
 }
 
-// Lanes where it is so are -1, others 0. Where the compiler has masks it would go by way of them,
-// which takes longer.
+// Lanes where it is true are -1, others 0. With mask registers the compiler would use these, which
+// takes longer.
 template <class Vector>
 Vector is_above(const Vector& a, const Vector& b) {
 #ifdef __AVX2__
@@ -195,7 +195,7 @@ void count_keys(const std::int8_t* keys, std::size_t n, const std::int8_t* edges
         count_registers<RowOfKeys, RowOfCounts>(keys, n % kKeyRows, edges, is_counted, counts);
 }
 
-// A bit for each lane of so many registers, no more than 64 bits in all: whether the key there is
+// A bit for each lane of so many registers, at most 64 bits in total: whether the key there is
 // wanted.
 template <class Vector>
 std::uint64_t find_keys(const std::int8_t* keys, std::size_t n, const Edges<Vector>& wanted) {
@@ -224,10 +224,10 @@ std::uint64_t find_word(const std::int8_t* keys, const Edges<WordOfKeys>& wanted
 #endif
 }
 
-// Numbers of the bits that are set, from `first` on, in a list that has room for four more.
+// Positions of the bits that are set, from `first` on, in a list with space for four more.
 std::size_t list_bits(std::uint64_t bits, std::uint32_t first, std::uint32_t* list) {
     constexpr std::uint64_t kLast = std::uint64_t{1} << 63;
-    // How many they are nobody could foresee, but hardly ever more than four.
+    // Their number cannot be predicted, but is rarely above four.
     constexpr std::size_t kMostly = 4;
     const auto n = static_cast<std::size_t>(std::popcount(bits));
     for (std::size_t i = 0; i < kMostly; ++i, bits &= bits - 1)
@@ -253,7 +253,7 @@ void read_rows(const Kernels::Rows& rows, const double* shifts, const Kernels::K
     const std::uint32_t* order = rows.order;
     for (std::size_t k = 0, n = rows.n; k < n; ++k) {
         const double* row = first + static_cast<std::ptrdiff_t>(order[k]) * stride;
-        // the next columns: what is done before they are needed takes long enough
+        // prefetches the next columns, for which there is enough time
         for (std::size_t j = kStrip; j < 2 * kStrip; j += kLine) __builtin_prefetch(row + j, 0, 2);
         Doubles key[kParts];
         for (std::size_t i = 0; i < kParts; ++i) {
@@ -322,7 +322,7 @@ void sort_slots(double* slots) {
             slot[i] = smaller(a, b);
             slot[k] = larger(b, a);
         };
-        // Batcher's network: after it all lists of eight are in order, whatever they were before.
+        // Batcher's network: afterwards all lists of eight are sorted, for any input.
         order(0, 1), order(2, 3), order(4, 5), order(6, 7);
         order(0, 2), order(1, 3), order(4, 6), order(5, 7);
         order(1, 2), order(5, 6);

@@ -9,17 +9,17 @@
 namespace driftsieve::DRIFTSIEVE_ISA {
 namespace {
 
-constexpr std::size_t kAhead = 24;  // values, whose sums are asked for meanwhile
+constexpr std::size_t kAhead = 24;  // values whose sums are prefetched meanwhile
 
 #ifdef __AVX2__
-constexpr std::size_t kInput = 256;  // values ahead that memory is asked for
+constexpr std::size_t kInput = 256;  // values ahead for which memory is prefetched
 #endif
 
-// Where the sum of squares stands: beside that of the weights both are added to at once.
+// Position of the sum of squares: next to that of the weights, so that both are added at once.
 enum class Where { nowhere, after, before, apart };
 typedef double Pair __attribute__((vector_size(16), aligned(8), may_alias));
 
-// add_weight(), given where the squares are.
+// add_weight(), given the position of the squares.
 template <Where kSquares, class T, class Index>
 std::size_t add_row(const SparseRow<T, Index>& row, double weight, const ColumnSums& sums,
                     const SparseValues& found) {
@@ -47,7 +47,7 @@ std::size_t add_row(const SparseRow<T, Index>& row, double weight, const ColumnS
             *sum += weight;
         if constexpr (kSquares == Where::apart) squares[place(k)] += squared;
     };
-    // One column or more, from k to last, of which the last is the largest if they rise.
+    // One column or more, from k to last; if they ascend, the last is the largest.
     const auto is_next = [&](std::size_t k, std::size_t last) {
         return (k == 0 ? columns[k] >= 0 : columns[k] > columns[k - 1]) &&
                static_cast<std::size_t>(columns[last]) < n_columns;
@@ -58,7 +58,7 @@ std::size_t add_row(const SparseRow<T, Index>& row, double weight, const ColumnS
         add(k);
         found_values[n_found] = static_cast<double>(values[k]);
         found_columns[n_found] = static_cast<std::uint32_t>(columns[k]);
-        n_found += values[k] != T{1} ? 1 : 0;  // no branch, which would be foretold wrongly
+        n_found += values[k] != T{1} ? 1 : 0;  // no branch, which would often be mispredicted
     };
     const std::size_t after = count + row.more;
     const std::size_t ahead = after < kAhead ? 0 : after - kAhead;
@@ -160,7 +160,7 @@ void add_four(double* const* moments, __m256d value, __m256d by) {
     _mm256_storeu_pd(moments[3], m2);
 }
 #else
-// What Moments::merge() does, without its branches: which way they go cannot be foretold while a
+// The same as Moments::merge(), without its branches, which would often be mispredicted while a
 // feature has few values.
 void add_value(double* moments, double value, double by) {
     const double weight = moments[0];
@@ -177,7 +177,7 @@ void add_value(double* moments, double value, double by) {
     moments[0] = total;
     moments[1] = moved;
     moments[2] = (is_heavier ? 0.0 : moments[2]) + (lost - lost == 0.0 ? lost : 0.0);
-    moments[3] += weight == 0.0 ? 0.0 : spread;  // which is no number where delta is very large
+    moments[3] += weight == 0.0 ? 0.0 : spread;  // not a number if delta is very large
 }
 #endif
 

@@ -8,14 +8,14 @@
 #include <immintrin.h>
 #endif
 
-// kLanes values of a sparse row, and their columns, looked at together. Not without AVX2.
+// kLanes values of a sparse row, and their columns, processed together. Requires AVX2.
 namespace driftsieve::DRIFTSIEVE_ISA {
 namespace {
 
 #if defined(__AVX512F__)
 constexpr std::size_t kLanes = 8;
 
-// A mask of no use, but without it gcc 12 warns of itself.
+// An unused mask, without which gcc 12 emits a warning.
 constexpr __mmask8 kAll = 0xff;
 
 // gcc 12 widens a mask of 8 bits wrongly where it spills it, but not one of 16.
@@ -29,7 +29,7 @@ __m512d load_lanes(const double* values) {
 __m512d load_lanes(const float* values) {
     return _mm512_maskz_cvtps_pd(kAll, _mm256_loadu_ps(values));
 }
-// None is below 0 or too large: the lower halves of 64 bits have all of them.
+// None is negative or too large, so the lower halves of 64 bits are enough.
 __m256i load_lanes(const std::int32_t* columns) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(columns));
 }
@@ -43,7 +43,7 @@ unsigned look(__m512d values) {
                   _mm512_cmp_pd_mask(values, _mm512_set1_pd(1.0), _CMP_NEQ_UQ));
 }
 
-// Writes those of which `mask` has the bit, side by side, and anything behind them.
+// Writes those whose bit is set in `mask`, contiguously, and unspecified ones after them.
 void store_some(unsigned mask, __m512d values, double* to) {
     _mm512_storeu_pd(to, _mm512_maskz_compress_pd(static_cast<__mmask8>(mask), values));
 }
@@ -52,7 +52,7 @@ void store_some(unsigned mask, __m256i columns, std::uint32_t* to) {
                         _mm256_maskz_compress_epi32(static_cast<__mmask8>(mask), columns));
 }
 
-// Whether columns rise, but for the first of them, which has none before it.
+// Whether columns ascend, except for the first of them, which has none before it.
 bool rise(const std::int32_t* columns) {
     const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(columns));
     const __m256i before = _mm256_permutexvar_epi32(_mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6), x);
@@ -90,7 +90,7 @@ unsigned look(__m256d values) {
     return static_cast<unsigned>(_mm256_movemask_pd(is_0) << kLanes | _mm256_movemask_pd(is_not_1));
 }
 
-// By mask: the lanes that have a bit, side by side, each of two numbers of 32 bits; or of one.
+// By mask: the lanes whose bits are set, contiguously, each of two numbers of 32 bits, or of one.
 template <std::size_t Numbers>
 constexpr auto make_places() {
     std::array<std::array<std::int32_t, kLanes * Numbers>, 1 << kLanes> places{};

@@ -1,4 +1,4 @@
-// Reading rows of columns that lie side by side. Compiled once per instruction set, as kernels.cpp.
+// Reading rows of adjacent columns. Compiled once per instruction set, as kernels.cpp.
 
 #include "strip_kernels.hpp"
 
@@ -13,9 +13,9 @@ namespace driftsieve::DRIFTSIEVE_ISA {
 namespace {
 
 constexpr std::size_t kStrip = Kernels::kStrip;
-constexpr std::size_t kAhead = 64;  // rows to ask for before they are needed
+constexpr std::size_t kAhead = 64;  // rows to prefetch
 
-// Eight columns side by side.
+// Eight adjacent columns.
 constexpr std::size_t kLanes = 8;
 using Doubles = double __attribute__((vector_size(8 * kLanes)));
 using Whole = std::int32_t __attribute__((vector_size(4 * kLanes)));
@@ -28,7 +28,7 @@ void round_down(Doubles& x) {
 #endif
 }
 
-// Eight rows of eight become eight columns: three rounds of putting halves side by side.
+// Transposes eight rows of eight: three rounds of interleaving halves.
 void store_transposed(const Whole (&tile)[kLanes], std::uint32_t* out, std::size_t out_stride) {
     Whole rows[kLanes], next[kLanes];
     std::memcpy(rows, tile, sizeof rows);
@@ -69,7 +69,7 @@ struct StripLanes {
         } else {
             const Doubles weighed = *weight * delta;
             sum += weighed;
-            squares += weighed * delta;  // nothing where nothing is weighed, however far away
+            squares += weighed * delta;  // 0 without weight, however far away the value
         }
         // the floor first: subtracting first could round a value into the next cell
         Doubles cell = x * per_width;
@@ -114,7 +114,8 @@ Kernels::StripSums read_strip(const Kernels::Rows& rows, const Kernels::CellRule
         Whole tile_low[kLanes], tile_high[kLanes];
         for (std::size_t r = 0; r < kLanes; ++r) {
             const double* ahead = row(k + r + kAhead < rows.n ? k + r + kAhead : k + r);
-            __builtin_prefetch(ahead, 0, 2);  // into the second cache, which can wait for more
+            // into the second-level cache, because it is needed later
+            __builtin_prefetch(ahead, 0, 2);
             __builtin_prefetch(ahead + kLanes, 0, 2);
             low.take(row(k + r), weight(k + r), tile_low[r]);
             high.take(row(k + r) + kLanes, weight(k + r), tile_high[r]);

@@ -14,7 +14,7 @@
 #include "driftsieve/kernels.hpp"
 #include "rows.hpp"
 
-// What the tests of kernels have in common.
+// Common parts of the tests of kernels.
 namespace tests {
 
 inline std::vector<const driftsieve::Kernels*> paths() {
@@ -32,8 +32,8 @@ inline std::vector<std::size_t> lengths() {
     return lengths;
 }
 
-// n items that begin `ahead` places after an allocation does, so that no alignment can be relied
-// on; the allocation ends with the last one, where a sanitizer would see more being touched.
+// n items that begin `ahead` places after an allocation does, so that their alignment is arbitrary;
+// the allocation ends with the last one, so that a sanitizer finds reads beyond it.
 template <class T>
 class Unaligned {
   public:
@@ -51,7 +51,7 @@ class Unaligned {
     std::vector<T> all_;
 };
 
-// The same bits; one NaN is as good as another.
+// The same bits; all NaN are equal.
 inline bool same(double a, double b) {
     return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || (a != a && b != b);
 }
@@ -60,7 +60,7 @@ inline bool same(const std::vector<double>& a, const std::vector<double>& b) {
                       [](double x, double y) { return same(x, y); });
 }
 
-// All kinds of values, some of them as bad as may be met.
+// All kinds of values, including extreme ones.
 inline double any_value(Source& source, bool missing) {
     static const std::vector<double> hostile = {0.0,    -0.0, 5e-324, -5e-324, 2.2e-308, 1.7e308,
                                                 -1e308, 1e15, 1.0,    -1.0,    1e8 + 0.5};

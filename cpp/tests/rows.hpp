@@ -1,5 +1,5 @@
-// Rows of one feature for the tests, the truth about them by brute force, and whether a summary
-// tells that truth.
+// Rows of one feature for the tests, their exact ranks by brute force, and the comparison with a
+// summary.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-"""Parameters in messages, written as the caller writes them."""
+"""Names of parameters in messages, spelled as in Python or on the command line."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def arg(name: str, value: Any = None) -> str:
 
 
 def check_choice(name: str, value: Any, *choices: str) -> None:
-    """ValueError unless the parameter is one of the choices.
+    """Raise ValueError unless the value of a parameter is one of the choices.
 
     >>> check_choice("clock", "hour", "row", "batch", "time")
     Traceback (most recent call last):
     ...
     ValueError: clock must be "row", "batch" or "time", got 'hour'.
     """
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         *most, last = (f'"{choice}"' for choice in choices)
         raise ValueError(f"{arg(name)} must be {', '.join(most)} or {last}, got {value!r}.")
 
 
 @contextmanager
 def spelling(spell: Callable[[str, Any], str]) -> Iterator[None]:
-    """Let messages name parameters in another way, as the command line does."""
+    """Set how messages name parameters, within the block."""
     global _spelling
     before, _spelling = _spelling, spell
     try:

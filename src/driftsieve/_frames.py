@@ -1,4 +1,4 @@
-"""Results as a data frame of the kind that the caller wants."""
+"""Results as data frames of the library that the caller chooses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Backend = Literal["pandas", "polars", "pyarrow"]
 
 
 def frame_of(columns: Mapping[str, Any], backend: Backend, caller: str) -> Any:
-    """Return the columns as a data frame; raise ModuleNotFoundError with what to install.
+    """Return the columns as a data frame; raise ModuleNotFoundError if the library is missing.
 
     >>> frame_of({"rank": [1, 2], "name": ["x3", "x0"]}, "pandas", "ranking")
        rank name

@@ -79,10 +79,10 @@ def _lock_first_byte(handle: int, wait: bool) -> bool:
 def copy_owner_and_mode(handle: int, old: os.stat_result) -> None:
     """Give an open file the owner, group and permissions of another, as far as that is allowed."""
     if hasattr(os, "fchown"):
-        with suppress(OSError):  # an owner that a user namespace does not know
+        with suppress(OSError):  # the user namespace does not know the owner
             os.fchown(handle, old.st_uid, old.st_gid)
     if hasattr(os, "fchmod"):
-        with suppress(OSError):  # a file system without modes
+        with suppress(OSError):  # the file system has no modes
             os.fchmod(handle, stat.S_IMODE(old.st_mode))
 
 
@@ -104,13 +104,13 @@ def n_cores() -> int:
 
 
 def memory_bytes() -> float:
-    """Return the memory that this process may use, infinity where the system does not say."""
+    """Return the memory that this process may use, infinity if the system does not report it."""
     limits = [math.inf]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         limits.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))
     elif os.name == "nt":
         limits.append(_windows_memory())
-    for name in ("memory.max", "memory/memory.limit_in_bytes"):  # of a container: v2, v1
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):  # limits of a container: v2, v1
         path = Path("/sys/fs/cgroup") / name
         if path.is_file() and (text := path.read_text().strip()).isdigit():
             limits.append(float(text))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    r"""Return the text with control codes and line breaks written out.
+    r"""Return text with control codes and line breaks escaped.
 
-    Names of features and files are hostile: a control code must not reach the terminal, nor a line
-    break the table.
+    Names of features and files are untrusted: a control code must not reach the terminal, and a
+    line break must not break the table.
 
     >>> printable("red\n\x1b[2J")
     'red\\n\\x1b[2J'

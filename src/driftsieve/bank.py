@@ -120,9 +120,9 @@ class Bank:
         on_limit: OnLimit = "error",
     ) -> None:
         check_number("epsilon", epsilon)
-        if not 1e-8 <= epsilon < 0.5:  # what the core takes from bytes, too
+        if not 1e-8 <= epsilon < 0.5:  # the core accepts the same range in bytes
             raise ValueError(
-                f"{arg('epsilon')} must be between 0 and 0.5, and at least 1e-8, got {epsilon}."
+                f"{arg('epsilon')} must be at least 1e-8 and less than 0.5, got {epsilon}."
             )
         if not (moments or quantiles):
             raise ValueError("moments or quantiles must be True, got False for both.")
@@ -166,17 +166,55 @@ class Bank:
     def n_threads(self, n_threads: int | None) -> None:
         self._threads, self._n_threads = thread_count(n_threads), n_threads
 
-    epsilon = property(lambda self: cast("float", self._core.epsilon))
-    moments = property(lambda self: cast("bool", self._core.moments))
-    quantiles = property(lambda self: cast("bool", self._core.quantiles))
-    clock = property(lambda self: cast("ClockName", self._core.clock.name))
-    missing = property(lambda self: "ignore" if self._core.ignore_missing else "error")
-    n_features = property(lambda self: cast("int", self._core.n_features))
+    @property
+    def epsilon(self) -> float:
+        """Largest rank error, as a share of the weight."""
+        return self._core.epsilon
 
-    max_features = property(lambda self: cast("int", self._header.limits.max_features))
-    max_classes = property(lambda self: cast("int", self._header.limits.max_classes))
-    max_bytes = property(lambda self: cast("float", self._header.limits.bytes))
-    on_limit = property(lambda self: cast("OnLimit", self._header.limits.on_limit))
+    @property
+    def moments(self) -> bool:
+        """Whether the bank keeps moments."""
+        return self._core.moments
+
+    @property
+    def quantiles(self) -> bool:
+        """Whether the bank keeps quantile summaries."""
+        return self._core.quantiles
+
+    @property
+    def clock(self) -> ClockName:
+        """What age is counted in."""
+        return cast("ClockName", self._core.clock.name)
+
+    @property
+    def missing(self) -> Missing:
+        """Whether NaN is an error or a missing value."""
+        return "ignore" if self._core.ignore_missing else "error"
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self._core.n_features
+
+    @property
+    def max_features(self) -> int:
+        """Largest number of features."""
+        return self._header.limits.max_features
+
+    @property
+    def max_classes(self) -> int:
+        """Largest number of classes."""
+        return self._header.limits.max_classes
+
+    @property
+    def max_bytes(self) -> float:
+        """Largest ``nbytes``."""
+        return self._header.limits.bytes
+
+    @property
+    def on_limit(self) -> OnLimit:
+        """What happens to a batch that would exceed a limit."""
+        return self._header.limits.on_limit
 
     @property
     def half_lives(self) -> tuple[float, ...]:
@@ -241,17 +279,20 @@ class Bank:
         return self._core.is_whole
 
     def __repr__(self) -> str:
+        settings = f"epsilon={self.epsilon}, half_life={self.half_life}, clock={self.clock!r}"
+        return self._described("driftsieve.Bank", settings)
+
+    def _described(self, name: str, settings: str) -> str:
+        """Return the ``repr`` of a bank with this name and these settings."""
         if not self.is_whole:
-            return "<driftsieve.Bank: ran out of memory in the middle of a change>"
+            return f"<{name}: ran out of memory in the middle of a change>"
         try:
             n_rows = self.n_rows
         except RuntimeError:
-            return "<driftsieve.Bank: in use by another thread>"
-        return (
-            f"<driftsieve.Bank: {n_rows} rows, {self.n_features} features, "
-            f"{len(self._header.labels)} classes, epsilon={self.epsilon}, "
-            f"half_life={self.half_life}, clock={self.clock!r}>"
-        )
+            return f"<{name}: in use by another thread>"
+        n_classes = len(self._header.labels)
+        sizes = f"{n_rows} rows, {self.n_features} features, {n_classes} classes"
+        return f"<{name}: {sizes}, {settings}>"
 
     def update(
         self,
@@ -403,6 +444,10 @@ class Bank:
         -------
         Bank
             This bank.
+
+        See Also
+        --------
+        ignored : Counts of what ``on_limit="ignore_new"`` left out.
 
         Examples
         --------
@@ -629,6 +674,10 @@ class Bank:
         Bank
             A new bank.
 
+        See Also
+        --------
+        merge : Add the rows of another bank.
+
         Examples
         --------
         >>> import driftsieve as ds
@@ -697,7 +746,14 @@ class Bank:
 
         See Also
         --------
-        to_bytes : The inverse, with an example.
+        to_bytes : The inverse.
+
+        Examples
+        --------
+        >>> import driftsieve as ds
+        >>> data = ds.Bank().update([[0.0], [1.0]], ["ham", "spam"]).to_bytes()
+        >>> ds.Bank.from_bytes(data).classes.tolist()
+        ['ham', 'spam']
         """
         header, payload = envelope.unpack(data, "bank")
         core = CoreBank.from_bytes(payload)

@@ -19,9 +19,9 @@ __all__ = ["Batch", "Missing", "validated"]
 class Batch(RawRows):
     """Validated rows. Functions that take a ``Batch`` do not check its values again.
 
-    ``X`` is 2-D, float32 or float64, without infinities, and without NaN unless it was made with
-    ``missing="ignore"``. A dense float matrix is the caller's own memory, with any strides; a
-    sparse one is CSR with sorted indices and duplicates summed. ``y`` has integers, booleans or
+    ``X`` has two dimensions, is float32 or float64, and has no infinities. It has NaN only with
+    ``missing="ignore"``. A dense float matrix shares the memory of the caller, with any strides. A
+    sparse matrix is CSR with sorted indices and without duplicates. ``y`` has integers, booleans or
     strings. Weights are between 0 and 1e140, times are finite. A batch may have no rows.
 
     See Also
@@ -40,7 +40,8 @@ class Batch(RawRows):
     driftsieve.exceptions.RowError: Input X contains infinity: inf at row 1, column 0.
     """
 
-    missing: Missing = "error"  # "ignore": X may hold NaN
+    missing: Missing = "error"
+    """``"ignore"`` if ``X`` may have NaN."""
 
     @classmethod
     def of(
@@ -54,7 +55,7 @@ class Batch(RawRows):
         feature_names: Sequence[str] | None = None,
         has_dates: bool = False,
     ) -> Batch:
-        """Validate rows; a dense float matrix is not copied.
+        """Validate rows. A dense float matrix is not copied.
 
         Parameters
         ----------
@@ -86,6 +87,16 @@ class Batch(RawRows):
             For a bad value; it has the index of the row.
         ValueError, TypeError
             For a wrong shape or type.
+
+        See Also
+        --------
+        driftsieve.as_batches : Reads batches from a source.
+
+        Examples
+        --------
+        >>> from driftsieve import Batch
+        >>> Batch.of([[1.0], [2.0]], ["ham", "spam"], sample_weight=[1, 3]).sample_weight
+        array([1., 3.])
         """
         check_choice("missing", missing, *get_args(Missing))
         rows = raw_rows(X, y, sample_weight, time, feature_names, has_dates=has_dates)
@@ -93,7 +104,7 @@ class Batch(RawRows):
 
 
 def validated(rows: RawRows, missing: Missing) -> Batch:
-    """Return the rows as a batch; a batch is returned as it is, unless it may have too many NaN."""
+    """Return the rows as a batch; validate them unless they are a batch that is valid already."""
     if isinstance(rows, Batch) and (rows.missing == "error" or missing == "ignore"):
         return rows
     X = validated_matrix(rows.X, rows.feature_names, missing)

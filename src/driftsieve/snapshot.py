@@ -191,6 +191,19 @@ class Snapshot:
         Returns
         -------
         Snapshot
+
+        See Also
+        --------
+        columns : Adjacent columns, with their names and indices.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from driftsieve import Bank
+        >>> snap = Bank().update([[1.0, 5.0, 2.0], [5.0, 3.0, 4.0]], [0, 1]).snapshot()
+        >>> snap.pick(np.array([2, 0])).mean
+        array([[2., 1.],
+               [4., 5.]])
         """
 
         def by_class(array: Floats | None) -> Floats | None:

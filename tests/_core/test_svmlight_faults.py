@@ -71,7 +71,7 @@ def test_bad_rows_keep_their_position() -> None:
 
 
 def resident_bytes() -> int:
-    """The memory of this process, or 0 where the system does not tell."""
+    """The memory of this process, or 0 if the system does not report it."""
     status = Path("/proc/self/statm")
     return int(status.read_text().split()[1]) * mmap.PAGESIZE if status.exists() else 0
 
@@ -128,7 +128,7 @@ def check_every_line_is_accounted_for(text: bytes, zero_based: bool) -> None:
     assert np.isfinite(labels).all()
 
 
-def test_two_threads_get_an_error_or_their_turn() -> None:
+def test_two_threads_get_an_error_or_a_valid_result() -> None:
     """Nothing is lost or torn, whichever thread is refused."""
     parser = make_parser()
     text = b"1 1:1 2:2 3:3\n" * 20_000

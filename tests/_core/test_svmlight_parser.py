@@ -92,7 +92,7 @@ def test_types_and_lines() -> None:
     assert bad == {}
 
 
-def test_scipy_takes_the_arrays_as_they_are() -> None:
+def test_scipy_uses_the_arrays_without_a_copy() -> None:
     _, indptr, indices, data, _, _ = parse(b"1 1:1 3:2\n1\n0 2:1\n")
     X = sp.csr_array((data, indices, indptr), shape=(3, 3))
     assert X.toarray().tolist() == [[1, 0, 2], [0, 0, 0], [0, 1, 0]]

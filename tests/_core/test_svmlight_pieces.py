@@ -86,13 +86,13 @@ def test_arrays_outlive_the_parser_and_each_other() -> None:
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda b: np.frombuffer(b, "u1")])
-def test_feed_takes_anything_bytes_like(kind: Any) -> None:
+def test_feed_accepts_bytes_like_objects(kind: Any) -> None:
     parser = make_parser()
     parser.feed(kind(b"1 2:3\n"))
     assert parser.take(1)[3].tolist() == [3.0]
 
 
-def test_feed_refuses_what_is_not_bytes_like() -> None:
+def test_feed_rejects_objects_that_are_not_bytes_like() -> None:
     parser = make_parser()
     with pytest.raises(TypeError, match="bytes-like"):
         parser.feed("1 2:3\n")  # type: ignore[arg-type]

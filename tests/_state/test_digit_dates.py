@@ -48,11 +48,11 @@ def test_dates_in_digits_with_a_time_of_day_are_refused(times):
         ({"half_life": "30d"}, pd.to_datetime([str(t) for t in DATES])),
     ],
 )
-def test_other_times_are_taken(settings, times):
+def test_other_times_are_accepted(settings, times):
     assert ds.Bank(clock="time", **settings).update(X, Y, time=times).n_rows == 3
 
 
-def test_a_stream_of_seconds_may_pass_numbers_that_look_like_dates():
+def test_times_in_seconds_that_look_like_dates_are_accepted():
     bank = ds.Bank(clock="time", half_life="30d").update(X, Y, time=[0.0, 1.0, 2.0])
     assert bank.update(X, Y, time=DATES).n_rows == 6
 

@@ -56,7 +56,7 @@ def test_a_screener_with_a_duration_is_stored(half_life):
 
 
 @pytest.mark.parametrize("half_life", [*TWO_DAYS, 2, 2.0], ids=repr)
-def test_river_takes_durations(half_life):
+def test_river_accepts_durations(half_life):
     river = pytest.importorskip("driftsieve.river")
     screener = river.FeatureScreener("t", k=1, clock="time", half_life=half_life)
     times = NUMBERS if isinstance(half_life, int | float) else DAYS

@@ -94,7 +94,7 @@ def test_bytes_are_on_disk_before_the_name_and_the_name_before_it_returns(
     assert steps[1:] == ["replace", str(tmp_path)]
 
 
-def test_a_block_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
+def test_a_block_that_fails_does_not_change_the_file(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_bytes(b"old")
     with pytest.raises(ZeroDivisionError), atomic.replacing(path) as file:
@@ -104,7 +104,7 @@ def test_a_block_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o444])
-def test_permissions_and_owner_of_what_is_replaced_stay(mode: int, tmp_path: Path) -> None:
+def test_permissions_and_owner_of_a_replaced_file_are_kept(mode: int, tmp_path: Path) -> None:
     path = tmp_path / "secret.csv"
     path.write_bytes(b"old")
     if os.getuid() == 0:
@@ -120,7 +120,7 @@ def test_permissions_and_owner_of_what_is_replaced_stay(mode: int, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["n" * 251 + ".csv", "\N{GREEK SMALL LETTER PI}" * 127])
-def test_a_name_as_long_as_names_may_be(name: str, tmp_path: Path) -> None:
+def test_names_of_the_largest_length_are_accepted(name: str, tmp_path: Path) -> None:
     with atomic.replacing(tmp_path / name) as file:
         file.write(b"new")
         atomic.remove_stale(tmp_path / name)

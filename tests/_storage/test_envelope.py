@@ -92,5 +92,5 @@ def test_a_header_with_wrong_content_is_refused(content):
 
 
 def test_a_header_that_is_not_json_is_refused():
-    with pytest.raises(StateError, match="not JSON"):
+    with pytest.raises(StateError, match="header must be JSON"):
         unpack_arrays(sealed(b"[" * 100_000), "test")

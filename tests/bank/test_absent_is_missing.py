@@ -1,4 +1,4 @@
-"""A sparse bank in which absent entries are missing, against a dense one fed NaN."""
+"""A sparse bank in which absent entries are missing, compared with a dense one with NaN."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_absent_is_missing_can_be_set_only_before_the_first_row() -> None:
 
 def test_only_banks_with_the_same_treatment_of_absent_entries_merge() -> None:
     banks = [bank(absent).update(sparse.eye_array(2), [0, 1]) for absent in (True, False)]
-    with pytest.raises(ValueError, match="absent entries are missing in one bank"):
+    with pytest.raises(ValueError, match="Absent entries must be 0 in both banks"):
         banks[0].merge(banks[1])
 
 

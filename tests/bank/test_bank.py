@@ -73,7 +73,7 @@ def test_labels_that_no_type_of_integers_holds_are_refused(form: Callable[..., A
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("known", [0, 4])
-def test_text_that_is_not_unicode_is_refused_before_it_is_taken_in(form: Any, known: int) -> None:
+def test_text_that_is_not_unicode_is_rejected_before_an_update(form: Any, known: int) -> None:
     """No state could hold half of a surrogate pair."""
     bank = ds.Bank().update(form(X[:known]), list("abab")[:known])
     before = bank.to_bytes()
@@ -96,8 +96,8 @@ def test_arguments_of_the_wrong_type_are_named() -> None:
         bank.merge(ds.Bank().update(X, Y), start="x")
 
 
-def test_epsilon_is_at_least_what_bytes_may_hold() -> None:
-    with pytest.raises(ValueError, match="at least 1e-8, got 9e-09"):
+def test_epsilon_has_the_same_range_in_bytes() -> None:
+    with pytest.raises(ValueError, match=r"at least 1e-8 .*, got 9e-09"):
         ds.Bank(9e-9)
     stored = ds.Bank(1e-8).update(X, Y).to_bytes()
     assert ds.Bank.from_bytes(stored).epsilon == 1e-8
@@ -122,7 +122,7 @@ def test_a_dense_bank_has_one_width() -> None:
     assert bank.to_bytes() == before
 
 
-def test_a_sparse_bank_grows_and_takes_narrower_rows() -> None:
+def test_a_sparse_bank_accepts_wider_and_narrower_rows() -> None:
     bank = ds.Bank().update(sparse.csr_array(X), Y)
     bank.update(sparse.csr_array(np.ones((1, 5))), [1]).update(sparse.csr_array([[7.0]]), [0])
     whole = np.vstack([np.pad(X, ((0, 0), (0, 2))), np.ones((1, 5)), [[7.0, 0, 0, 0, 0]]])
@@ -160,7 +160,7 @@ def test_bad_settings(settings: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("y", [[], [3, 3, 3, 3]])
 @pytest.mark.parametrize("score", ds.scores.SCORES)
-def test_scoring_takes_two_classes(score: str, y: list[int]) -> None:
+def test_scoring_needs_two_classes(score: str, y: list[int]) -> None:
     snapshot = ds.Bank().update(X[: len(y)], y).snapshot()
     with pytest.raises(ValueError, match="class"):
         ds.scores.SCORES[score].function(snapshot)

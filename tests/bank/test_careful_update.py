@@ -126,7 +126,7 @@ def test_invalid_sparse_rows_change_nothing(
     assert bank.to_bytes() == before
 
 
-def test_a_row_that_weighs_nothing_must_be_finite_too(bank: ds.Bank) -> None:
+def test_a_row_of_weight_0_must_be_finite(bank: ds.Bank) -> None:
     bad, weight = X.copy(), np.ones(N)
     weight[Y == 1] = 0.0
     row = int(np.argmax(Y))
@@ -137,7 +137,7 @@ def test_a_row_that_weighs_nothing_must_be_finite_too(bank: ds.Bank) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_values_whose_squares_overflow_are_welcome(bank: ds.Bank, dtype: type) -> None:
+def test_values_whose_squares_overflow_are_accepted(bank: ds.Bank, dtype: type) -> None:
     large = X.astype(dtype)
     large[1::7, 5] = np.finfo(dtype).max
     large[2::7, 5] = -np.finfo(dtype).max
@@ -174,7 +174,7 @@ def test_ignored_columns_are_validated_too() -> None:
         (X[:1].astype(np.float32) * np.float32(np.inf), Y[:1], "infinity"),
     ],
 )
-def test_bad_rows_among_many_that_come_one_by_one(
+def test_bad_rows_among_many_single_rows_have_no_effect(
     bank: ds.Bank, rows: object, labels: object, message: str
 ) -> None:
     for i in range(5):
@@ -224,7 +224,7 @@ def test_labels_of_another_kind_one_by_one(
     assert bank.to_bytes() == before
 
 
-def test_a_new_class_among_rows_that_come_one_by_one(bank: ds.Bank) -> None:
+def test_a_new_class_among_single_rows_is_learned(bank: ds.Bank) -> None:
     for i, label in enumerate(["a", "b", "a", "c", "b", "c"]):
         bank.update(X[i : i + 1], [label])
     assert bank.classes.tolist() == ["a", "b", "c"]

@@ -86,7 +86,7 @@ def test_river_before_the_first_row(absent, clock):
     assert list(screener.scores) == ["a", "b", "c", "late"]
 
 
-def test_merging_what_had_no_rows_moves_the_clock():
+def test_merging_a_bank_without_rows_moves_the_clock():
     bank = ds.Bank(**FADING).update(X[:20], Y[:20])
     idle = ds.Bank(**FADING).update(X[:0], [])
     bank.merge(idle, start=bank.now + 1)

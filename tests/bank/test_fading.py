@@ -33,7 +33,7 @@ def assert_scores(bank: ds.Bank, X: Any, y: Any, weight: Floats) -> None:
 
 
 def stream(n: int, seed: int = 0) -> tuple[Floats, NDArray[np.int64]]:
-    """Columns that tell two classes apart, the last two with values at the ends only."""
+    """Columns that separate two classes, the last two with values at the ends only."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
     X = np.column_stack(
@@ -69,7 +69,7 @@ def test_every_clock(clock: Any, half_life: float, as_input: Callable[..., Any])
 
 @pytest.mark.parametrize("as_input", INPUTS)
 def test_a_million_rows_that_are_soon_forgotten(as_input: Callable[..., Any]) -> None:
-    """alpha = 0.9: the landmark moves 593 times; older rows than the last 7,000 weigh nothing."""
+    """decay = 0.9: the landmark moves 593 times; older rows than the last 7,000 weigh nothing."""
     n, kept = 1_000_000, 7_000
     X, y = stream(n)
     X[-3:-1, 5] = [4.0, -3.0]  # seen again at the very end, after 900,000 silent rows
@@ -82,7 +82,7 @@ def test_a_million_rows_that_are_soon_forgotten(as_input: Callable[..., Any]) ->
 
 @pytest.mark.parametrize("as_input", INPUTS)
 def test_a_million_rows_that_are_hardly_forgotten(as_input: Callable[..., Any]) -> None:
-    """alpha = 0.999999: the first row still weighs 0.37."""
+    """decay = 0.999999: the first row still weighs 0.37."""
     n = 1_000_000
     X, y = stream(n)
     X = np.round(X, 1)  # few enough values to stay exact
@@ -94,7 +94,7 @@ def test_a_million_rows_that_are_hardly_forgotten(as_input: Callable[..., Any]) 
 
 
 @pytest.mark.parametrize("as_input", INPUTS)
-def test_rows_may_come_late_and_in_any_order(as_input: Callable[..., Any]) -> None:
+def test_rows_can_be_late_and_in_any_order(as_input: Callable[..., Any]) -> None:
     """Over 2,000 half-lives: nearly every batch holds rows older than what a double can weigh."""
     n, half_life = 4000, 3.0
     X, y = stream(n)

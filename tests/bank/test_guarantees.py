@@ -240,7 +240,7 @@ def test_a_weak_signal_is_found_in_pruned_summaries() -> None:
 
 
 class Adversary:
-    """Knows all rows, sees only what freeze shows, and puts each batch where that is off most."""
+    """Adds each batch where the error of a snapshot is largest, compared with all rows."""
 
     def __init__(self, bank: ds.Bank, rng: np.random.Generator) -> None:
         self.bank, self.rng = bank, rng

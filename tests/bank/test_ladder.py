@@ -121,8 +121,8 @@ def test_bytes_of_other_ladders_are_refused(change: str) -> None:
 
 
 @pytest.mark.parametrize("quantiles", [True, False])
-def test_any_split_gives_the_same_bits_whenever_classes_come(quantiles: bool) -> None:
-    """Also where there come to be more classes than share one state."""
+def test_any_split_gives_the_same_bits_with_late_classes(quantiles: bool) -> None:
+    """Also with more classes than one state can have."""
     rng = np.random.default_rng(1)
     n = 16000
     X = np.where(rng.random((n, 3)) < 0.02, np.nan, rng.normal(size=(n, 3)))

@@ -104,7 +104,7 @@ def test_noise_that_only_one_bank_has_is_still_noise(score):
 
 
 @pytest.mark.parametrize("forms", [("dense", "dense"), ("dense", "sparse"), ("sparse", "dense")])
-def test_a_dense_bank_without_a_column_does_not_merge_where_no_value_may_be_missing(forms):
+def test_a_dense_bank_without_a_column_does_not_merge_if_missing_values_are_errors(forms):
     banks = [ds.Bank() for _ in forms]
     for bank, rows, columns, form in zip(banks, HALVES, COLUMNS, forms, strict=True):
         bank.update(batch(rows, columns, form, bank))
@@ -117,7 +117,7 @@ def test_a_dense_bank_without_a_column_does_not_merge_where_no_value_may_be_miss
     assert [bank.to_bytes() for bank in banks] == before
 
 
-def test_a_sparse_bank_may_lack_columns_of_a_dense_one_where_no_value_may_be_missing():
+def test_a_sparse_bank_without_a_column_merges_with_a_dense_one():
     dense = ds.Bank().update(ROWS[["both", "first"]], Y)
     narrow = ds.Bank()
     narrow.update(batch(HALVES[0], ["first"], "sparse", narrow))

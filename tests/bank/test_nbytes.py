@@ -1,4 +1,4 @@
-"""Bank.nbytes tells what the process grew by."""
+"""Bank.nbytes is the growth of the process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROGRAM = Path(__file__).with_name("memory_growth.py")
     ],
     ids=str,
 )
-def test_within_a_tenth_of_what_the_process_grew_by(
+def test_nbytes_is_within_a_tenth_of_the_growth_of_the_process(
     rows: str, n_batches: int, options: dict[str, Any]
 ) -> None:
     if not hasattr(ctypes.CDLL(None), "malloc_trim"):
@@ -125,7 +125,7 @@ def test_a_flag_takes_32_bytes() -> None:
 
 
 @pytest.mark.parametrize(("half_life", "each"), [(None, 16), (1e5, 24)])
-def test_a_value_that_waits_takes_16_bytes_or_24(half_life: float | None, each: int) -> None:
+def test_a_waiting_value_takes_16_or_24_bytes(half_life: float | None, each: int) -> None:
     n = 256  # a power of two, and fewer than 4 / epsilon
     X = sparse.csr_array(np.random.default_rng(0).normal(size=(n + 1, 64)))
     nbytes = ds.Bank(0.01, half_life=half_life).update(X, np.arange(n + 1) % 2).nbytes

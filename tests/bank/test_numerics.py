@@ -63,7 +63,7 @@ def test_sparse_variance_equals_dense(zero_row: int, alone: bool) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_billion_rows_worth_of_weight_loses_nothing(form: Callable[..., Any]) -> None:
+def test_weights_of_a_billion_rows_are_exact(form: Callable[..., Any]) -> None:
     """Whole weights up to 2**53 are counted without rounding: the last row shows."""
     X, y = stream(4000)
     weight = np.full(4000, 250_000.0)

@@ -111,7 +111,7 @@ def test_merged_parts_equal_the_whole(as_input: Any, kept: dict[str, bool], cloc
 
 @pytest.mark.parametrize("kept", KEPT.values(), ids=KEPT)
 @pytest.mark.parametrize("n", [120, 4000], ids=["open rows", "blocks"])
-def test_a_column_that_a_dense_bank_never_had_is_missing_there(
+def test_a_column_that_a_dense_bank_does_not_have_is_missing_there(
     kept: dict[str, bool], n: int
 ) -> None:
     """That is so on either side of a merge."""
@@ -144,7 +144,7 @@ def test_a_column_that_a_dense_bank_never_had_is_missing_there(
 
 
 @pytest.mark.parametrize("kept", KEPT.values(), ids=KEPT)
-def test_a_column_that_a_sparse_bank_never_had_was_0_there(kept: dict[str, bool]) -> None:
+def test_a_column_that_a_sparse_bank_does_not_have_was_0_there(kept: dict[str, bool]) -> None:
     rows = Rows.random(4, 2000)
     names = [f"x{j}" for j in range(7)]
     first, second = (made("time", np.inf, **kept) for _ in range(2))

@@ -123,7 +123,7 @@ def test_a_column_that_is_not_numeric_is_called_by_its_type(column: Any, kind: s
         Batch.of(pd.DataFrame({"a": column}), [0, 1])
 
 
-def test_frames_that_hold_no_plain_columns():
+def test_frames_with_sparse_columns_are_an_error():
     thin = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(np.eye(2)))
     with pytest.raises(
         TypeError, match=r"Column 0 must be dense, got a sparse one. Pass X.sparse.to_coo\(\)"

@@ -45,7 +45,7 @@ def spawn(folder: Path) -> Callable[..., Result]:
 
 @pytest.fixture
 def stream(folder: Path) -> Path:
-    """1000 rows: strong and colour tell the classes apart, weak a little, none not at all."""
+    """1000 rows: strong and colour separate the classes, weak a little, none not at all."""
     path = folder / "stream.csv"
     path.write_text(csv_text(1000))
     return path

@@ -1,9 +1,4 @@
-"""Runs commands in forked children: loaded once, a process for each, killed when asked to.
-
-Each line of standard input is JSON, {"arguments": [...], "kill": null or [file, n, seconds]}: kill
-the child so many seconds after the file was replaced for the n-th time. The answer is a line with
-the exit code; negative, it is the signal that ended the child.
-"""
+"""Runs commands in forked children: loaded once, one process each, killed on request."""
 
 import json
 import os

@@ -9,7 +9,7 @@ from driftsieve.cli.keeper import Every
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--epsilon", "2"], "driftsieve: --epsilon must be between 0 and 0.5"),
+        (["--epsilon", "2"], "driftsieve: --epsilon must be at least 1e-8"),
         (["--decay", "2"], "driftsieve: --decay must be greater than 0 and at most 1"),
         (["--delimiter", "ab"], "driftsieve: --delimiter must be one ASCII character"),
         (["--zero-based"], "driftsieve: --zero-based must not be given for csv files"),
@@ -27,9 +27,9 @@ from driftsieve.cli.keeper import Every
         (["--score-func", "magic"], "--score-func"),
         (["--format", "xml"], "driftsieve: --format must be one of auto, svmlight"),
         (["--out", "r.xlsx"], "--out must end in .csv or .json or .parquet, got r.xlsx."),
-        (["--out", "no/r.csv"], "no/r.csv: the directory"),
+        (["--out", "no/r.csv"], "no/r.csv: The directory"),
         (["--report", "r.pdf"], "--report must end in .html"),
-        (["--state", "."], ".: must be a regular file"),
+        (["--state", "."], ".: The path must be a regular file"),
         (["--resume"], "--state must be given with"),
         (["--checkpoint-every", "10"], "--state must be given with"),
         (["--force"], "--state must be given with --resume, --force and"),
@@ -76,7 +76,7 @@ def test_numbers_of_rows_may_have_underscores():
         (("--half-life", "5,5"), "--half-life must have each half-life once, got 5 twice."),
         (("--half-life", "5,9", "--decay", ".5"), "--decay and --half-life must not both be"),
         (("--max-classes", "1"), "Raise --max-classes, or pass --on-limit ignore_new to"),
-        (("--max-bytes", "1000"), "but --max-bytes is 1,000. Raise --max-bytes, or use a larger"),
+        (("--max-bytes", "1000"), "1,000 bytes (--max-bytes), got"),
         (("--drop", "kind"), "--target must not be a column of --drop, got 'kind'"),
     ],
 )
@@ -88,7 +88,7 @@ def test_errors_name_options_instead_of_python_parameters(arguments, message, ca
 
 def test_parameters_are_named_as_in_python_outside_of_the_command_line(call, stream):
     call("screen", stream, "--target", "kind", "--epsilon", "2")
-    with pytest.raises(ValueError, match=r"^epsilon must be between"):
+    with pytest.raises(ValueError, match=r"^epsilon must be at least 1e-8"):
         ds.Bank(epsilon=2)
     with pytest.raises(ValueError, match=r'^time must be given with clock="time"'):
         ds.Bank(clock="time").update([[1.0]], [0])

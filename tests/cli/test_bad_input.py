@@ -270,7 +270,7 @@ def test_labels_that_change_their_kind_name_the_rows(call, folder):
         ("report a.json -o ../{folder}/a.json", "--output must not be one of the files to read"),
     ],
 )
-def test_no_output_takes_the_place_of_an_input_or_of_another(arguments, message, call, folder):
+def test_outputs_must_differ_from_inputs_and_each_other(arguments, message, call, folder):
     Path("in.csv").write_text(GOOD)
     Path("link.csv").symlink_to("in.csv")
     Path("new.json").symlink_to("r.json")  # leads nowhere yet
@@ -287,7 +287,7 @@ def test_no_output_takes_the_place_of_an_input_or_of_another(arguments, message,
     assert {path: path.read_bytes() for path in folder.iterdir() if path.exists()} == before
 
 
-def test_an_output_does_not_take_the_place_of_standard_input(spawn, folder):
+def test_an_output_does_not_get_the_descriptor_of_standard_input(spawn, folder):
     (folder / "in.csv").write_text(GOOD)
     with (folder / "in.csv").open() as rows:
         arguments = ["-", "--format", "csv", "--target", "y", "--out", "in.csv"]
@@ -303,8 +303,8 @@ def test_files_without_a_state_are_an_error(command, call, stream, folder):
     for name, message in [
         ("nowhere.dsv", "nowhere.dsv: No such file or directory"),
         (".", ".: Is a directory"),
-        (stream.name, "stream.csv: These bytes are not a Driftsieve state"),
-        ("empty.dsv", "empty.dsv: These bytes are not a Driftsieve state"),
+        (stream.name, "stream.csv: These bytes must be a Driftsieve state"),
+        ("empty.dsv", "empty.dsv: These bytes must be a Driftsieve state"),
     ]:
         code, out, err = call(command, name, *more)
         assert (code, out) == (2, "")
@@ -328,7 +328,7 @@ def test_hints_name_the_options_of_the_command(call, folder):
     assert "line 3: --sample-weight must not be negative" in call("screen", "a.csv", *options).err
     (folder / "a.jsonl").write_text('{"y": 0, "c": "u"}\n{"y": 1, "c": "v"}\n')
     err = call("screen", "a.jsonl", "--target", "y", "--max-features", 1).err
-    assert "There must be at most 1 features (--max-features), got one more" in err
+    assert "The number of features must be at most --max-features 1, got one more" in err
     assert "out with --drop, raise --max-features, or pass --on-limit" in err
     for more in (["--no-header"], ["--header"]):
         assert "--header must not be given for svmlight" in call("screen", "a.svm", *more).err
@@ -375,7 +375,7 @@ def test_full_disk_error_does_not_name_the_input(call, stream, folder, monkeypat
     )  # fmt: skip
 
 
-def test_an_error_says_that_rows_were_left_out_before(call, folder):
+def test_an_error_reports_that_rows_were_left_out_before(call, folder):
     rows = [f"{i},0" for i in range(10)]
     (folder / "a.csv").write_text("\n".join(["a,y", *rows, "1,yes", "2,yes"]))
     skip = ["screen", "a.csv", "--target", "y", "--on-error", "skip"]

@@ -33,7 +33,7 @@ def checkpoint() -> Checkpoint:
     return Checkpoint(bank, place, history)
 
 
-def test_file_names_that_are_no_text_come_back(checkpoint: Checkpoint) -> None:
+def test_file_names_that_are_not_text_are_stored(checkpoint: Checkpoint) -> None:
     place = Place(500, 1, ("caf\udce9 ü.csv, line 3: no",), None, SETTINGS)
     again = Checkpoint.from_bytes(Checkpoint(checkpoint.bank, place).to_bytes())
     assert again.place == place
@@ -49,7 +49,7 @@ def test_round_trip_restores_everything(checkpoint: Checkpoint, tmp_path: Path) 
     assert again.to_bytes() == checkpoint.to_bytes()
 
 
-def test_values_left_out_come_back_where_there_are_any(checkpoint: Checkpoint) -> None:
+def test_counts_of_left_out_values_are_stored(checkpoint: Checkpoint) -> None:
     place = Place(500, values_ignored=3)
     data = Checkpoint(checkpoint.bank, place).to_bytes()
     assert Checkpoint.from_bytes(data).place == place
@@ -60,7 +60,7 @@ def test_values_left_out_come_back_where_there_are_any(checkpoint: Checkpoint) -
     assert earlier.to_bytes() == envelope.pack(header, payload)
 
 
-def test_places_may_be_numbers_of_numpy(checkpoint: Checkpoint) -> None:
+def test_positions_can_be_numpy_integers(checkpoint: Checkpoint) -> None:
     position: Any = np.int64(5)
     again = Checkpoint.from_bytes(Checkpoint(checkpoint.bank, Place(position)).to_bytes())
     assert again.place == Place(5)

@@ -101,7 +101,7 @@ def test_design_effect_is_that_of_the_scores():
     assert between == pytest.approx((1 + rho**2) / (1 - rho**2), rel=0.15)
 
 
-def test_times_in_no_order_and_rows_that_look_shuffled(call, folder):
+def test_hints_for_unordered_times_and_shuffled_rows(call, folder):
     X, y = plain(1)
     times = np.arange(len(y))
     options = ["screen", folder / "rows.csv", "--target", "y"]
@@ -125,7 +125,7 @@ def test_rows_that_drift_do_not_look_shuffled(call, folder):
         assert "shuffled" not in out
 
 
-def test_more_features_asked_for_than_there_are(call, stream):
+def test_top_above_the_number_of_features_lists_all(call, stream):
     options = ["screen", stream, "--target", "kind", "--half-life", "none"]
     assert call(*options).err == ""  # not asked for
     assert call(*options, "--top", 5).err == ""

@@ -75,7 +75,7 @@ def test_rows_are_appended_to_the_last_file_only(call, refused):
 
 
 def test_unread_files_may_change(call):
-    """A run that stops at a bad row in its first file has not come to the second."""
+    """A run that stops at a bad row in its first file has not read the second."""
     write(1, 3)
     good = Path("day1.csv").read_text()
     Path("day1.csv").write_text(good + "bad\n")
@@ -95,7 +95,7 @@ def test_read_files_may_move_and_grow(call):
     assert "120 rows" in call("screen", "old.csv", *AGAIN).out
 
 
-def test_a_file_of_the_same_name_may_have_changed(call):
+def test_a_changed_file_of_the_same_name_is_detected(call):
     Path("a.csv.gz").write_bytes(gzip.compress(csv_text(100).encode()))
     assert call("screen", "a.csv.gz", *COMMAND).code == 0
     rows = csv_text(100) + csv_text(20, seed=1).partition("\n")[2]

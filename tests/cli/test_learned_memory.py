@@ -8,7 +8,7 @@ from driftsieve.cli.checkpoint import Checkpoint
 from driftsieve.memory import LearnedBank
 
 
-def test_the_memory_is_learned_by_default_and_told(call, stream):
+def test_the_memory_is_learned_by_default_and_printed(call, stream):
     code, out, _ = call("screen", stream, "--target", "kind", "--state", "s.dsv")
     assert code == 0
     assert "Memory: about" in out

@@ -18,7 +18,7 @@ def write(n: int, name: str = "a.csv") -> None:
 
 @pytest.fixture
 def screened(call):
-    """Screen some of the rows, and tell what is beyond the limits."""
+    """Screen some of the rows, and return the counts beyond the limits."""
 
     def run(n: int, *more: object) -> int:
         write(n)
@@ -68,7 +68,7 @@ def test_larger_limit_does_not_restore_ignored_values(n, screened):
     assert screened(500) == 0.7 * n
 
 
-def test_another_limit_counts_from_where_it_holds(screened):
+def test_a_changed_limit_holds_for_later_rows(screened):
     assert screened(200, *LIMITED) == 140
     assert screened(300, "--max-features", 6, "--on-limit", "ignore_new") == 140 + 50
     assert screened(400, "--max-features", 2, "--on-limit", "ignore_new") == 190 + 90
@@ -124,7 +124,7 @@ def test_limits_that_were_not_reached_are_not_reported(call):
     assert call("merge", "s.dsv", "-o", "m.dsv").err == ""
 
 
-def test_a_run_goes_on_where_columns_that_show_late_do_not_fit(call):
+def test_a_run_continues_if_late_columns_exceed_the_limit(call):
     """Every batch of svmlight has all columns, but most of them show their first value late."""
     lines = [
         f"{i % 2} "
@@ -134,7 +134,7 @@ def test_a_run_goes_on_where_columns_that_show_late_do_not_fit(call):
     Path("wide.svm").write_text("\n".join(lines) + "\n")
     command = ["screen", "wide.svm", "--batch-size", 250, "--half-life", "none", "--json"]
     command += ["--max-bytes", 9_000_000]
-    assert "--max-bytes is 9,000,000" in call(*command).err
+    assert "at most 9,000,000 bytes (--max-bytes)" in call(*command).err
     code, out, err = call(*command, "--on-limit", "ignore_new", "--state", "s.dsv")
     assert code == 0
     found = json.loads(out)

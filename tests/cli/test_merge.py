@@ -48,7 +48,7 @@ def test_merged_halves_score_as_the_whole(fading, call):
 
 
 @pytest.mark.usefixtures("halves")
-def test_merge_takes_merged_banks_and_one_alone(call):
+def test_merge_accepts_merged_banks_and_a_single_one(call):
     for name in ("a", "b"):
         arguments = [f"{name}.csv", "--target", "kind", "--state", f"{name}.dsv"]
         assert call("screen", *arguments).code == 0

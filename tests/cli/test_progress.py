@@ -81,7 +81,7 @@ def test_no_leaders_before_there_are_two_classes(run):
     assert run.leaders() == []
 
 
-def test_quiet_where_there_is_no_terminal(run, monkeypatch):
+def test_no_progress_bar_without_a_terminal(run, monkeypatch):
     monkeypatch.setattr("sys.stderr", io.StringIO())
     with watching(run.batches, 0) as watch:
         assert isinstance(watch, Quiet)

@@ -191,7 +191,7 @@ def test_damaged_state_is_refused_and_not_changed(stopped, call):
     data = Path("s.dsv").read_bytes()
     for damaged, cause in [
         (data[:-9], "truncated or corrupted"),
-        (b"", "do not begin with its magic"),
+        (b"", "without its magic number"),
     ]:
         Path("s.dsv").write_bytes(damaged)
         code, _, err = call(*stopped, "--resume")
@@ -227,7 +227,7 @@ def test_rows_left_out_are_counted_over_all_runs(call, folder, monkeypatch):
     ]
 
 
-def test_checkpoints_come_every_so_many_rows_or_seconds(stream, folder, monkeypatch):
+def test_checkpoints_are_written_every_n_rows_or_seconds(stream, folder, monkeypatch):
     now = [0.0]
     monkeypatch.setattr("driftsieve.cli.keeper.time.monotonic", lambda: now[0])
     settings = Settings(target="kind", batch_size=40)

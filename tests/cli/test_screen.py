@@ -63,7 +63,7 @@ def test_csv_is_the_ranking_of_the_python_interface(call, stream, score):
     assert found == expected(stream, score)
 
 
-def test_json_and_parquet_hold_the_same_as_csv(call, stream):
+def test_json_and_parquet_have_the_content_of_csv(call, stream):
     for suffix in ("json", "parquet"):
         assert (
             call(
@@ -249,7 +249,7 @@ def test_the_report_has_the_ranking_the_history_and_the_parameters(call, stream)
         assert "by mutual information" in file.read()
 
 
-def test_a_report_without_history_says_how_to_have_one(call, stream):
+def test_a_report_without_history_explains_how_to_record_one(call, stream):
     code, _, err = call("screen", stream, "--target", "kind", "--report", "r.html")
     assert code == 0
     assert "--history-every" in err
@@ -303,7 +303,7 @@ def test_hostile_names_reach_the_terminal_as_text(call, folder):
     assert "\x1b" not in err
 
 
-def test_outputs_are_replaced_whole(call, stream, folder):
+def test_outputs_are_replaced_completely(call, stream, folder):
     (folder / "r.csv").write_text("old")
     inode = (folder / "r.csv").stat().st_ino
     assert call("screen", stream, "--target", "kind", "--out", "r.csv").code == 0

@@ -49,7 +49,7 @@ def results() -> tuple[bytes, bytes, bytes]:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_writes_a_checkpoint_and_says_how_to_go_on(
+def test_a_signal_writes_a_checkpoint_and_prints_how_to_continue(
     number, code, call, stream, monkeypatch
 ):
     lines = csv_text(6000)  # of which the first 4,096 are looked at before any is screened
@@ -132,7 +132,7 @@ def _resolve(where: str):
     raise AssertionError(where)
 
 
-def test_without_a_state_it_says_that_nothing_is_kept(call, stream, monkeypatch):
+def test_without_a_state_a_stopped_run_reports_that_nothing_is_kept(call, stream, monkeypatch):
     function = Interrupting(_resolve("driftsieve.bank.Bank.update"), 2)
     monkeypatch.setattr("driftsieve.bank.Bank.update", lambda *a: function(*a))
     code, out, err = call("screen", stream, "--target", "kind", "--batch-size", 100)

@@ -24,7 +24,7 @@ def transcript(page: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/cli.md"])
-def test_every_command_prints_what_the_page_shows(page, folder):
+def test_every_command_prints_the_transcript_of_the_page(page, folder):
     commands = transcript(page)
     assert commands
     for command, shown in commands:

@@ -33,7 +33,7 @@ def sparse_array(data: Rows, row_chunks: Any) -> Any:
 
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_any_chunks_give_what_one_bank_gives(score: str, seed: int) -> None:
+def test_any_chunks_give_the_result_of_one_bank(score: str, seed: int) -> None:
     data = rows(seed)
     cut = chunks(seed, 400)
     blocks = 1 + seed  # of features
@@ -51,7 +51,7 @@ def test_many_chunks_merge_in_a_tree() -> None:
     assert_scores(screen(array(data, 4), data.y, score_func="fisher"), data, "fisher")
 
 
-def test_empty_chunks_count_for_nothing() -> None:
+def test_empty_chunks_have_no_effect() -> None:
     data = rows(4)
     X = array(data, (0, 150, 0, 250, 0))
     for x in (X, sparse_array(data, X.chunks[0])):
@@ -84,7 +84,7 @@ def test_several_half_lives_give_a_table_of_each(sparse_chunks: bool) -> None:
     assert sorted(set(table["half_life"])) == [50.0, np.inf]
 
 
-def test_rows_fade_by_their_time_whatever_their_order() -> None:
+def test_rows_fade_by_their_time_in_any_order() -> None:
     data = rows(6)
     fade = {"half_life": 9.0, "epsilon": 0.001}
     found = screen(
@@ -181,9 +181,7 @@ def test_rows_of_a_frame_may_have_labels_in_memory(container: Any) -> None:
 
 @pytest.mark.parametrize("sparse_chunks", [False, True])
 @pytest.mark.parametrize("score", ["fisher", "gini"])
-def test_chunks_may_lack_the_values_of_a_column_and_a_class(
-    score: str, sparse_chunks: bool
-) -> None:
+def test_chunks_without_values_of_a_column_or_a_class(score: str, sparse_chunks: bool) -> None:
     data = rows(11)
     data.X[:150, 0] = data.X[150:, 1] = np.nan
     cut = (150, 0, 247, 3)  # the last one alone has the class "rare"
@@ -192,7 +190,7 @@ def test_chunks_may_lack_the_values_of_a_column_and_a_class(
     assert_scores(screen(X, data.y, block_size=3, **options), data, **options)
 
 
-def test_the_merged_bank_goes_on() -> None:
+def test_the_merged_bank_can_be_updated() -> None:
     data = rows(9)
     bank = screen(array(data, 90, (5, 3)), data.y, epsilon=0.001, as_bank=True)
     one = ds.Bank(epsilon=0.001).update(data.X, data.y)
@@ -297,7 +295,7 @@ def test_partitions_have_the_columns_that_are_declared(block_size: int) -> None:
         screen(parts(frame[150:].drop(columns="c")), "label", **options)
 
 
-def test_without_dask_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dask_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     data = rows(12)
     monkeypatch.setitem(sys.modules, "dask", None)
     with pytest.raises(ImportError, match=r'needs dask: pip install "driftsieve\[dask\]"'):

@@ -33,7 +33,7 @@ def client() -> Iterator[Any]:
         yield client
 
 
-def test_several_processes_give_what_one_bank_gives(client: Any) -> None:
+def test_several_processes_give_the_result_of_one_bank(client: Any) -> None:
     data = rows(0)
     X = da.from_array(data.X, chunks=(chunks(0, 400), (5, 3)))
     assert len({*client.run(os.getpid).values(), os.getpid()}) == 4
@@ -43,7 +43,7 @@ def test_several_processes_give_what_one_bank_gives(client: Any) -> None:
 
 
 def kill_first(block: Any, block_info: Any, flag: str) -> Any:
-    """The worker that meets the third chunk first is killed, with all it has done."""
+    """The worker that gets the third chunk first is killed, with all its results."""
     if block_info[0]["chunk-location"][0] == 3 and not Path(flag).exists():
         Path(flag).touch()
         time.sleep(0.2)

@@ -18,7 +18,7 @@ def java(folder: Path, version: str) -> Path:
     return program
 
 
-def test_java_home_comes_before_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_home_has_priority_over_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, path = java(tmp_path / "home", "17.0.15"), java(tmp_path / "path", "21.0.1")
     monkeypatch.setenv("PATH", str(path.parent))
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -27,13 +27,13 @@ def test_java_home_comes_before_path(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert find_java() == home
 
 
-@pytest.mark.parametrize(("version", "told"), [("1.8.0_402", "8"), ("11.0.2", "11"), ("?", "unk")])
+@pytest.mark.parametrize(("version", "found"), [("1.8.0_402", "8"), ("11.0.2", "11"), ("?", "unk")])
 def test_old_java_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, found: str
 ) -> None:
     java(tmp_path, version)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(RuntimeError, match=rf"Spark needs Java 17 or newer: .* is Java {told}"):
+    with pytest.raises(RuntimeError, match=rf"Spark needs Java 17 or newer: .* is Java {found}"):
         find_java()
 
 

@@ -57,7 +57,7 @@ def test_a_plan_keeps_only_what_its_score_needs() -> None:
     ("change", "message"),
     [
         ({"score_func": "mi"}, "score_func must be one of 't', 'fisher'.*got 'mi'"),
-        ({"epsilon": 0.7}, "epsilon must be between 0 and 0.5"),
+        ({"epsilon": 0.7}, "epsilon must be at least 1e-8"),
         ({"decay": 0.9, "half_life": 3.0}, "decay and half_life must not both be given, got"),
         (
             {"half_life": "auto"},
@@ -110,7 +110,7 @@ def test_engines_are_imported_only_where_they_are_used() -> None:
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    loaded, told = run.stdout.splitlines()
+    loaded, message = run.stdout.splitlines()
     assert "driftsieve" in loaded.split()
     assert not set(loaded.split()) & {"dask", "distributed", "pandas", "pyarrow", "pyspark"}
-    assert told == 'DriftScreener needs pyspark: pip install "driftsieve[spark]"'
+    assert message == 'DriftScreener needs pyspark: pip install "driftsieve[spark]"'

@@ -62,7 +62,7 @@ def table(ranking: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("seed", "score"), [*enumerate(SCORES)])
-def test_any_partitions_give_what_one_bank_gives(spark: Any, seed: int, score: str) -> None:
+def test_any_partitions_give_the_result_of_one_bank(spark: Any, seed: int, score: str) -> None:
     data = rows(seed)
     df = frame(spark, data, (0, *chunks(seed, 400), 0))  # some are empty
     found = table(
@@ -116,7 +116,7 @@ def test_only_null_vectors_are_an_error(spark: Any) -> None:
 
 
 @pytest.mark.parametrize("score", ["fisher", "chi2"])
-def test_partitions_may_lack_the_values_of_a_column_and_a_class(spark: Any, score: str) -> None:
+def test_partitions_without_values_of_a_column_or_a_class(spark: Any, score: str) -> None:
     data = rows(8)
     data.X[:150, 0] = data.X[150:, 1] = np.nan
     df = frame(spark, data, (150, 247, 3))  # the last one alone has the class "rare"
@@ -163,7 +163,7 @@ def test_batches_of_vectors_end_at_a_size(spark: Any) -> None:
     assert batch_sizes(roles.select(df)) == [150]
 
 
-def test_millions_of_features_are_never_one_merged_bank(
+def test_no_task_has_the_merged_bank_of_millions_of_features(
     spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pyspark.ml.linalg import Vectors
@@ -266,7 +266,7 @@ def test_pruned_banks_keep_their_promise(spark: Any) -> None:
     assert_array_equal(found["rank"], [1, 2])
 
 
-def test_the_merged_bank_goes_on(spark: Any) -> None:
+def test_the_merged_bank_can_be_updated(spark: Any) -> None:
     data = rows(7)
     bank = screen(frame(spark, data, chunks(7, 400)), target="y", features=NAMES, as_bank=True)
     one = ds.Bank().update(data.X, data.y)
@@ -383,7 +383,7 @@ def test_stream_or_other_object_is_an_error(spark: Any) -> None:
         screen([], target="y")
 
 
-def test_without_pyspark_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyspark_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(ImportError, match=r'needs pyspark: pip install "driftsieve\[spark\]"'):
         screen(None, target="y")

@@ -198,7 +198,7 @@ def test_null_vectors_of_a_stream_are_missing_values(spark: Any, tmp_path: Path)
         take([], missing="error")
 
 
-def test_a_folder_that_is_not_there_is_not_read(
+def test_a_missing_folder_is_not_read(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read(_: Any) -> Any:

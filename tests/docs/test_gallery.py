@@ -13,7 +13,7 @@ NAMES = [path.stem for path in gallery.scripts()]
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 @pytest.mark.parametrize("path", gallery.scripts(), ids=lambda path: path.stem)
-def test_example_prints_what_it_promises_and_saves_its_figure(
+def test_example_prints_its_documented_output_and_saves_its_figure(
     path: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

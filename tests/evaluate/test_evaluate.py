@@ -23,7 +23,7 @@ NAMES = list("abcdef")
 
 
 def drifting(n=2000, half=None, classes=2):
-    """Column 1 tells the classes apart in the first half, column 4 in the second."""
+    """Column 1 separates the classes in the first half, column 4 in the second."""
     rng = np.random.default_rng(8)
     X = rng.normal(size=(n, 6))
     half = n // 2 if half is None else half
@@ -71,12 +71,12 @@ def test_prequential_equals_an_explicit_loop(kind):
 
 def test_updated_screener_beats_a_fixed_one_under_drift():
     X, y = drifting(4000)
-    frozen = FeatureScreener("t", k=1, output="mask").fit(X[:500], y[:500])
+    fitted = FeatureScreener("t", k=1, output="mask").fit(X[:500], y[:500])
     adapted = FeatureScreener("t", k=1, half_life=200, output="mask").fit(X[:500], y[:500])
     stream = pairs(X[500:], y[500:])
-    before = prequential(stream, frozen, GaussianNB(), update_screener=False, every=500)
+    before = prequential(stream, fitted, GaussianNB(), update_screener=False, every=500)
     after = prequential(stream, adapted, GaussianNB(), every=500)
-    assert frozen.bank_.n_rows == 500
+    assert fitted.bank_.n_rows == 500
     assert adapted.bank_.n_rows == 4000
     assert before["accuracy"].iloc[-1] < 0.6
     assert after["accuracy"].iloc[-1] > 0.9
@@ -164,13 +164,13 @@ def test_learners_without_probabilities():
     assert river["accuracy"].notna().all()
 
 
-def test_the_first_features_are_used_until_two_classes_have_come():
+def test_the_first_features_are_used_until_there_are_two_classes():
     X, y = drifting(500)
     y[:200] = 0
     screener = FeatureScreener(k=2, output="mask")
-    with pytest.warns(UserWarning, match="fewer than two classes have weight") as told:
+    with pytest.warns(UserWarning, match="fewer than two classes have weight") as caught:
         frame = prequential(pairs(X, y), screener, SGDClassifier(), every=100, classes=[0, 1])
-    assert len(told) == 1
+    assert len(caught) == 1
     assert frame["accuracy"].isna().tolist() == [True, False, False, False, False]
     assert frame["selected"].tolist()[:2] == [["x0", "x1"]] * 2
     assert frame["n_selected"].tolist() == [2] * 5
@@ -197,9 +197,9 @@ def test_the_first_features_are_used_while_only_one_class_has_weight():
         Batch.of(part, labels, time=times[i * 100 : i * 100 + 100])
         for i, (part, labels) in enumerate(pairs(X, alone))
     ]
-    with pytest.warns(UserWarning, match="fewer than two classes have weight") as told:
+    with pytest.warns(UserWarning, match="fewer than two classes have weight") as caught:
         frame = prequential(weighed, masking(), SGDClassifier(random_state=0), every=100)
-    assert len(told) == 1
+    assert len(caught) == 1
     assert frame["selected"].tolist() == [[]] * 2 + [best] * 4  # nothing learned without weight
     fading = FeatureScreener("t", k=1, output="mask", clock="time", half_life=3600.0)
     with pytest.warns(UserWarning, match="fewer than two classes have weight"):
@@ -223,7 +223,7 @@ class Counting(SGDClassifier):
 
 @pytest.mark.filterwarnings("ignore:Features have no scores")
 @pytest.mark.parametrize("screener", [masking, lambda: None])
-def test_every_batch_is_learned_where_the_classes_are_known(screener):
+def test_every_batch_is_learned_if_the_classes_are_given(screener):
     X, y = drifting(300)
     y[:100] = 0
     model = Counting()
@@ -250,7 +250,7 @@ def test_classes_are_those_of_the_batches_until_there_are_two(screener, labels, 
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero")  # of a class without rows
-def test_a_fitted_learner_knows_its_classes():
+def test_the_classes_of_a_fitted_learner_are_used():
     X, y = drifting(200)
     model = GaussianNB().partial_fit(X, y, classes=[0, 1, 2])
     prequential([(X, y), (X, np.ones(200, int))], masking(), model)

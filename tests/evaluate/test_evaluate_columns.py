@@ -51,7 +51,7 @@ def test_other_columns_are_refused(stream, learner, update, columns, message):
 
 @pytest.mark.parametrize("stream", [as_pairs, as_stream, as_sparse])
 @pytest.mark.parametrize("learner", [linear_model.LogisticRegression, SGDClassifier])
-def test_the_same_columns_are_taken(stream, learner):
+def test_the_same_columns_are_accepted(stream, learner):
     screener = FeatureScreener("t", k=1, output="mask").fit(FRAME, Y)
     frame = prequential(stream(FRAME), screener, learner(), update_screener=False)
     assert frame["selected"].tolist() == [["a"]]
@@ -95,7 +95,7 @@ def test_other_columns_are_refused_without_a_screener(stream, columns, message):
 
 
 @pytest.mark.parametrize("stream", [as_pairs, as_stream, as_sparse])
-def test_a_river_learner_without_a_screener_knows_features_by_their_names(stream):
+def test_a_river_learner_without_a_screener_identifies_features_by_name(stream):
     def accuracy(*orders):
         batches = [batch for order in orders for batch in stream(FRAME[list(order)])]
         learner = linear_model.LogisticRegression()

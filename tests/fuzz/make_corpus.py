@@ -1,4 +1,4 @@
-"""Write the seeds of the C++ bank fuzzer anew: python tests/fuzz/make_corpus.py."""
+"""Rewrite the seeds of the C++ bank fuzzer: python tests/fuzz/make_corpus.py."""
 
 from pathlib import Path
 

@@ -55,7 +55,7 @@ def envelope(data: bytes) -> bytes:
 
 
 def is_refused(read: Callable[[], None], error: type[ValueError] = ValueError) -> bool:
-    """Whether ``read`` raised one sentence; any other error goes on its way."""
+    """Whether ``read`` raised one sentence; any other error propagates."""
     try:
         read()
     except error as refusal:

@@ -34,7 +34,7 @@ edits = st.lists(st.tuples(st.integers(0, 1 << 12), st.integers(0, 255)), max_si
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_sound_input_passes(kind):
+def test_valid_input_is_accepted(kind):
     for seed in SEEDS[kind]:
         TARGETS[kind](seed)
 
@@ -68,10 +68,10 @@ def test_corruption_and_invalid_content_have_different_errors(kind):
         flipped[at] ^= 0x10
         with pytest.raises(ValueError) as refusal:
             READERS[kind](bytes(flipped))
-        told = str(refusal.value)
-        assert "\n" not in told
+        message = str(refusal.value)
+        assert "\n" not in message
         if 16 <= at < len(sound) - 4:
-            assert "checksum" in told
+            assert "checksum" in message
     for end in range(0, len(sound), 5):
         with pytest.raises(ValueError):
             READERS[kind](sound[:end])

@@ -1,4 +1,4 @@
-"""Threads and processes: a second thread is turned away, many banks work, a fork works."""
+"""Threads and processes: a second thread gets an error, many banks work, a fork works."""
 
 import contextlib
 import multiprocessing
@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from refusals import is_refused, switching_often
 from scipy import sparse
-from turned_away import is_refused, switching_often
 
 import driftsieve as ds
 
@@ -43,7 +43,7 @@ def test_two_threads_on_one_bank_get_an_error_and_lose_no_row(form):
     assert again.snapshot().bin_weights.sum() > 0
 
 
-def test_rows_that_come_one_by_one_from_several_threads_count_once_or_not_at_all():
+def test_single_rows_of_several_threads_count_once_or_not_at_all():
     X, y = RNG.normal(size=(2000, 3)), RNG.integers(0, 2, 2000)
     bank = ds.Bank(n_threads=1).update(X[:1], y[:1]).update(X[:2], [0, 1])  # the classes are known
     taken = [0] * 4
@@ -61,7 +61,7 @@ def test_rows_that_come_one_by_one_from_several_threads_count_once_or_not_at_all
     assert bank.n_rows == 3 + sum(taken)
 
 
-def test_rows_that_come_one_by_one_are_turned_away_while_another_thread_holds_the_bank():
+def test_single_rows_are_an_error_while_another_thread_uses_the_bank():
     bank = ds.Bank().update(np.ones((2, 3)), np.array([0, 1]))
     with bank._core, pytest.raises(RuntimeError, match="Give each thread its own bank"):
         bank.update(np.ones((1, 3)), np.array([0]))

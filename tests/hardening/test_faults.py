@@ -222,7 +222,7 @@ def test_truncated_row_is_reported(folder):
 # --- limits ---------------------------------------------------------------------------------------
 
 
-def test_a_run_that_met_a_limit_goes_on_with_a_larger_one(folder, capfd):
+def test_a_run_that_reached_a_limit_resumes_with_a_larger_one(folder, capfd):
     lines = csv_lines(1000)
     lines[600] = lines[600].replace(",0\n", ",2\n").replace(",1\n", ",2\n")
     source = write(folder / "a.csv", lines)

@@ -1,4 +1,4 @@
-"""Ctrl-C, or no memory left, while rows are taken in: all are in, or none, or the bank says so."""
+"""Ctrl-C and lack of memory during an update: all rows are added or none, or it is reported."""
 
 import gc
 import signal
@@ -99,7 +99,7 @@ def test_an_interrupt_leaves_all_or_nothing(prepared, interrupted):
     assert True in seen, "no interrupt came while there was work to do"
 
 
-def test_no_later_class_takes_the_rows_of_one_that_was_interrupted(interrupted):
+def test_an_interrupted_class_does_not_get_rows_of_a_later_one(interrupted):
     for delay in DELAYS:
         bank = ds.Bank()
         interrupted(rows_of_a_new_class(bank, *rows(0, ["a", "b"])), delay)
@@ -143,7 +143,7 @@ def test_bank_that_ran_out_of_memory_raises_on_every_later_use():
     assert "refused" in outcomes, "memory never ran out in the middle"
 
 
-def test_fewer_threads_than_wanted_do_the_same_work():
+def test_fewer_threads_than_requested_give_the_same_result():
     """Their stacks do not fit into the memory that the process may have."""
     found = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(NO_THREADS)], capture_output=True, text=True

@@ -107,7 +107,7 @@ def test_system_clock_that_jumps_back_has_no_effect():
     assert_offline(bank, X, Y, np.exp2((t - (N - 1)) / 50))
 
 
-def test_fading_as_slow_as_it_gets():
+def test_the_slowest_fading_is_exact():
     decay = 1 - 1e-12
     bank = ds.Bank(1e-3, decay=decay).update(X, Y)
     assert bank.decay == pytest.approx(decay, abs=1e-16)

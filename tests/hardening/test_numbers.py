@@ -77,7 +77,7 @@ def test_class_without_weight_does_not_change_scores_of_large_values(form, expon
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("scale", [1e150, 1e154, 1e200, 1e300, LARGEST / 40])
-def test_constant_classes_of_any_size_are_told_apart(form, scale):
+def test_constant_classes_of_any_size_are_separated(form, scale):
     values = np.repeat([-40.0, 40.0, 8.0, -8.0], 5)[:, None] * scale
     found = scores(form(values), np.repeat(np.arange(4), 5))
     assert found["t"] == pytest.approx(scores(values / scale, np.repeat(np.arange(4), 5))["t"])
@@ -170,7 +170,7 @@ def test_no_warning_reaches_the_caller():
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("options", [{}, {"quantiles": False}])
 @pytest.mark.parametrize("value", [1e155, LARGEST])
-def test_a_row_of_weight_0_adds_nothing_however_large_it_is(form, options, value):
+def test_a_large_row_of_weight_0_has_no_effect(form, options, value):
     sentinel, weight = X.copy(), np.ones(N)
     sentinel[::7], weight[::7] = value, 0.0
     for at in (X, sentinel):

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from refusals import switching_often
 from scipy import sparse
-from turned_away import switching_often
 
 from driftsieve import FeatureScreener
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from turned_away import is_refused, switching_often
+from refusals import is_refused, switching_often
 
 from driftsieve.river import FeatureScreener
 

@@ -94,7 +94,7 @@ def test_a_class_of_one_row_cannot_be_tested_whatever_it_weighs():
             assert ds.scores.t_pvalues(bank.snapshot()).tolist() == [1.0] * 3
 
 
-def test_as_many_rows_as_classes_cannot_be_tested_whatever_they_weigh():
+def test_one_row_per_class_cannot_be_tested_with_any_weights():
     rng = np.random.default_rng(0)
     for n in range(2, 40):
         X, y = rng.normal(size=(n, 3)), np.arange(n)

@@ -1,4 +1,4 @@
-"""ScoreHistory: what it keeps, what it forgets, and that it goes on from its bytes as it was."""
+"""ScoreHistory: the records that it keeps and drops, and how it continues from its bytes."""
 
 import math
 import sys
@@ -27,7 +27,7 @@ def filled(n_records, **parameters):
     return history
 
 
-def test_records_what_was_given():
+def test_records_the_given_scores():
     table = drifting(20, 30)
     history = ScoreHistory(k=5, max_features=60)  # the best 30 are all
     names = [f"f{j}" for j in range(30)]
@@ -107,7 +107,7 @@ def test_memory_does_not_grow_with_rows_or_features():
     assert sum(sys.getsizeof(x) for x in held) < 3000
 
 
-def test_forgets_the_feature_that_was_best_the_longest_ago():
+def test_drops_the_feature_that_was_best_the_longest_ago():
     history = ScoreHistory(k=1, margin=0, max_features=4)  # follows the best 2
     history.record(1, [9, 8, 0, 0, 0, 0, 0])
     history.record(2, [9, 0, 8, 0, 0, 0, 0])
@@ -133,8 +133,8 @@ def test_events_have_hysteresis():
         ]
     ):
         history.record(position, scores)
-    told = [(e.position, e.feature, e.kind, e.rank) for e in history.events]
-    assert told == [
+    found = [(e.position, e.feature, e.kind, e.rank) for e in history.events]
+    assert found == [
         (0, 0, "entered", 1),
         (0, 1, "entered", 2),
         (1, 2, "entered", 2),
@@ -315,7 +315,7 @@ def test_restored_history_continues_bit_for_bit():
 
 def test_malformed_bytes_are_refused():
     data = filled(5, k=2).to_bytes()
-    with pytest.raises(ValueError, match="not a Driftsieve history"):
+    with pytest.raises(ValueError, match="must be a Driftsieve history"):
         ScoreHistory.from_bytes(b"PK\3\4" + data)
     with pytest.raises(ValueError, match="truncated or corrupted"):
         ScoreHistory.from_bytes(data[:-1])
@@ -353,7 +353,7 @@ def test_members_that_do_not_exist_are_refused():
     for name, wrong in [("members", 60), ("feature", 60), ("feature", -2)]:
         changed = {key: value.copy() for key, value in arrays.items()}
         changed[name][0] = wrong
-        with pytest.raises(ValueError, match="do not exist"):
+        with pytest.raises(ValueError, match=r"(members|features) must be valid"):
             ScoreHistory.from_bytes(pack_arrays("history", meta, changed))
 
 

@@ -73,12 +73,12 @@ def test_any_split_gives_the_same_bits(stream: Stream, data: st.DataObject) -> N
             split.update(**{**part, "X": as_input(part["X"])})
         assert split.n_rows == n
         assert split.to_bytes() == whole.to_bytes()
-        assert_frozen_bits(split, whole)
+        assert_same_snapshots(split, whole)
 
 
 @pytest.mark.parametrize("options", [{}, {"half_life": 900.0}, {"quantiles": False}])
 @pytest.mark.parametrize("seed", range(4))
-def test_any_split_gives_the_same_bits_whenever_classes_come(
+def test_any_split_gives_the_same_bits_with_late_classes(
     seed: int, options: dict[str, Any]
 ) -> None:
     """Over several blocks, the classes coming one after another."""
@@ -95,7 +95,7 @@ def test_any_split_gives_the_same_bits_whenever_classes_come(
         assert split.to_bytes() == whole.to_bytes()
 
 
-def assert_frozen_bits(a: ds.Bank, b: ds.Bank) -> None:
+def assert_same_snapshots(a: ds.Bank, b: ds.Bank) -> None:
     left, right = a.snapshot(), b.snapshot()
     for name in ("class_weight", "class_n_eff", "weight", "mean", "var", "bin_weights", "edges"):
         assert_array_equal(getattr(left, name), getattr(right, name), err_msg=name)
@@ -194,7 +194,7 @@ def test_a_cut_equals_a_bank_of_those_columns(
     bank = stream.bank().update(**{**part, "X": as_input(stream.X)})
     alone = stream.bank().update(**{**part, "X": as_input(stream.X[:, begin:stop])})
     cut = bank.cut(slice(begin, stop))
-    assert_frozen_bits(cut, alone)
+    assert_same_snapshots(cut, alone)
     assert_array_equal(
         bank.snapshot(features=slice(begin, stop)).bin_weights, cut.snapshot().bin_weights
     )

@@ -11,7 +11,7 @@ import driftsieve as ds
 
 @pytest.mark.parametrize("rows", [40, 400])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_a_chain_of_shifted_merges_loses_nothing(kind, rows):
+def test_a_chain_of_shifted_merges_is_exact(kind, rows):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(8 * rows, 2)), rng.integers(0, 2, 8 * rows)
     parts = [slice(i, i + rows) for i in range(0, 8 * rows, rows)]

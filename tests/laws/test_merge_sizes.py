@@ -102,7 +102,7 @@ def test_a_long_chain_is_no_larger_than_a_short_one(rows: int) -> None:
     assert sizes[512] <= 16 * 15 / 0.01
 
 
-def test_a_merged_bank_goes_on_learning_in_little_room() -> None:
+def test_a_merged_bank_continues_learning_within_a_small_limit() -> None:
     """After 2^17 more values the log of a sparse bank is empty again."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2**17, 1)), np.zeros(2**17, dtype=int)

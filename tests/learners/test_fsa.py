@@ -69,11 +69,11 @@ def test_same_bits_for_every_kind_of_matrix() -> None:
     doubled = sparse.csr_array(
         (np.repeat(csr.data / 2, 2), np.repeat(csr.indices, 2), csr.indptr * 2), shape=X.shape
     )
-    frozen = X.copy()
-    frozen.flags.writeable = False
+    read_only = X.copy()
+    read_only.flags.writeable = False
     kinds = [
         X,
-        frozen,
+        read_only,
         X.astype(np.float64),
         np.asfortranarray(X),
         np.repeat(X, 2, axis=1)[:, ::2],
@@ -206,7 +206,7 @@ def test_partial_fit_follows_a_drift() -> None:
     assert np.flatnonzero(model.support_).tolist() == [10, 11]
 
 
-def test_partial_fit_goes_on_from_fit() -> None:
+def test_partial_fit_continues_from_fit() -> None:
     X, y, true = linear()
     model = SparseFSA(10, random_state=0).fit(X, y).sparsify()
     before = model.coef_.toarray()

@@ -246,7 +246,7 @@ def test_one_class_for_long_and_then_another() -> None:
     assert stream(model, X, y).score(X, y) > 0.85
 
 
-def test_balancing_goes_on_from_fit() -> None:
+def test_balanced_weights_continue_from_fit() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2000, 3)), np.arange(2000) % 20 == 0
     model = SparseFSA(3, class_weight="balanced", random_state=0).fit(X, y)

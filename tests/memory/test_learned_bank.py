@@ -15,7 +15,7 @@ from .memory_rows import leaping, words
 
 
 def fed(X, y, sizes, **parameters):
-    """A bank that got rows in batches of these sizes, over and over."""
+    """A bank that got rows in batches of these sizes, repeatedly."""
     times, weights = parameters.pop("times", None), parameters.pop("weights", None)
     bank = LearnedBank(n_threads=1, **parameters)
     start = i = 0
@@ -105,7 +105,7 @@ def test_unseen_features_rank_last():
 
 @pytest.mark.parametrize("clock", ["row", "batch", "time"])
 @pytest.mark.parametrize("cut", [3, 600, 2750])
-def test_a_bank_from_bytes_goes_on_as_if_nothing_had_happened(clock, cut):
+def test_a_bank_from_bytes_continues_exactly(clock, cut):
     X, y = leaping(4000)
     times = {"times": np.arange(4000.0) ** 1.1} if clock == "time" else {}
     whole = LearnedBank(clock=clock, n_threads=1)
@@ -269,16 +269,16 @@ def test_a_plain_bank_does_not_learn():
         LearnedBank(half_life=500)
 
 
-def test_the_sentence_says_what_was_learned():
+def test_str_of_a_memory_is_a_sentence():
     X, y = leaping(400)
-    assert str(LearnedBank().update(X, y).memory).endswith("Too few rows have come to learn from.")
+    assert str(LearnedBank().update(X, y).memory).endswith("There are too few rows to learn from.")
     X, y = leaping(8000)
     text = str(fed(X, y, [500], k=1).memory)
     assert text.startswith("Memory: about ")
     assert "forgetting gains" in text
 
 
-def test_relevance_that_comes_and_goes_in_turn_leaves_equal_weights():
+def test_alternating_relevance_gives_equal_weights():
     """No half-life then tells about the next rows, and least squares give all the weight 0."""
     rng = np.random.default_rng(0)
     bank = LearnedBank(k=1)

@@ -31,7 +31,7 @@ def test_the_mean_relevance_of_noise_is_0(score, kind, n_classes, weighted):
 
 
 @pytest.mark.parametrize("score", RELEVANCE)
-def test_what_memories_rank_by_is_nearly_unbiased_and_is_when_faded_too(score):
+def test_relevance_is_nearly_unbiased_also_when_faded(score):
     rng = np.random.default_rng(2)
     n, p = 2000, 2000
     bank = ds.Bank(half_life=200, n_threads=1)

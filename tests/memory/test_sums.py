@@ -69,7 +69,7 @@ def test_sums_add_up():
     assert both.n_reviews == 2
 
 
-def test_what_all_features_have_in_common_does_not_count():
+def test_a_common_offset_of_features_does_not_count():
     rng = np.random.default_rng(4)
     before = rng.normal(size=(2, 300))
     fresh = before[0] + 0.1 * rng.normal(size=300)
@@ -80,7 +80,7 @@ def test_what_all_features_have_in_common_does_not_count():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_noise_gives_no_gain_and_a_leap_gives_one(seed):
+def test_noise_has_no_gain_and_a_sudden_change_has(seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((12_000, 30))
     noise = ds.FeatureScreener(k=3, half_life="auto").fit(X, rng.integers(0, 2, len(X)))
@@ -91,7 +91,7 @@ def test_noise_gives_no_gain_and_a_leap_gives_one(seed):
     assert leaps.memory_.gain > 0.1
 
 
-def test_where_nothing_predicts_all_half_lives_count():
+def test_half_lives_have_equal_weights_if_none_predicts():
     before = np.array([[1.0, 0.0, 0.0], [0.9, 0.1, 0.0]])
     sums = Sums.empty(2)
     for _ in range(50):

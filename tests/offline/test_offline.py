@@ -59,7 +59,7 @@ def test_edges_and_bins_follow_the_definition(rows, n_bins):
 
 
 @given(weighted_rows(st.integers(0, 4).map(float)))
-def test_whole_weights_are_repeated_rows(rows):
+def test_integer_weights_are_repeated_rows(rows):
     X, y, weight = rows
     times = weight.astype(int)
     weighted = offline.snapshot(X, y, sample_weight=weight)
@@ -242,7 +242,7 @@ def test_whole_sparse_sets_are_scored(name, data_dir):
         assert (value >= 0).all()
 
 
-def test_the_loaders_give_what_the_files_hold(data_dir):
+def test_the_loaders_read_the_content_of_the_files(data_dir):
     assert datasets.elec2(data_dir)[0].shape == (45312, 6)
     assert datasets.elec2(data_dir)[2][:2] == ("period", "nswprice")
     X, y = datasets.url_mini(data_dir, 0)

@@ -20,7 +20,7 @@ HEAVY = {
 }
 
 
-def test_import_brings_in_nothing_optional() -> None:
+def test_import_loads_no_optional_package() -> None:
     program = (
         "import sys, driftsieve as ds\n"
         "assert ds.Bank and ds.Batch and ds.as_batches and ds.ScoreHistory and ds.evaluate\n"
@@ -58,7 +58,7 @@ PUBLIC_MODULES = {
 }
 
 
-def test_all_that_the_package_shows_is_public() -> None:
+def test_the_package_exposes_only_public_names() -> None:
     program = (
         "import importlib, pkgutil, driftsieve as ds\n"
         "for found in pkgutil.iter_modules(ds.__path__):\n"

@@ -29,7 +29,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="session")
 def drifting():
-    """Two classes; which of the 48 features tell them apart moves along the stream."""
+    """Two classes; the features out of 48 that separate them change along the stream."""
     rng = np.random.default_rng(7)
     n, p, half_life = 6000, 48, 500
     y = rng.integers(0, 2, n)
@@ -44,7 +44,7 @@ def drifting():
     X[:, 19] = np.round(2 * X[:, 19])
     names = tuple(f"sensor_{i:02d}" for i in range(p))
 
-    def frozen(rows, n_bins=5):
+    def snapshot_after(rows, n_bins=5):
         kept = slice(max(0, rows - 5 * half_life), rows)
         weight = 0.5 ** ((rows - np.arange(n)[kept]) / half_life)
         snap = offline.snapshot(X[kept], y[kept], n_bins=n_bins, sample_weight=weight)
@@ -52,11 +52,11 @@ def drifting():
 
     history = ScoreHistory("mutual_info", k=8, every=100)
     for rows in range(100, n + 1, 100):
-        history.record(rows, frozen(rows))
+        history.record(rows, snapshot_after(rows))
     return report.build(
-        frozen(n),
+        snapshot_after(n),
         history=history,
-        fine=frozen(n, 20),
+        fine=snapshot_after(n, 20),
         n_rows=n,
         title="A drifting stream of 48 sensors",
         parameters={

@@ -75,7 +75,7 @@ def test_significance_is_that_of_the_fdr_rule():
     assert noise["largest_significant"]["gini"] is None
 
 
-def test_wide_report_is_small_and_has_the_names_of_what_is_not_listed():
+def test_wide_report_is_small_and_has_the_names_of_unlisted_features():
     rng = np.random.default_rng(0)
     X = sparse.random(300, 150_000, density=0.002, random_state=0, format="csr")
     bank = Bank().update(X, rng.integers(0, 2, 300))

@@ -187,16 +187,16 @@ def test_keyboard_alone(open_page, drifting):
     assert column(page, 2, 1) == ["sensor_00"]
 
 
-def test_charts_answer_the_pointer(open_page, drifting):
+def test_charts_show_a_tip_under_the_pointer(open_page, drifting):
     page = open_page(drifting)
     tip = page.locator("#tip")
-    for chart, told in [("#lines", "rows"), ("#heat", "rank"), ("#stability", "Jaccard")]:
+    for chart, text in [("#lines", "rows"), ("#heat", "rank"), ("#stability", "Jaccard")]:
         page.locator(chart).scroll_into_view_if_needed()
         box = page.locator(f"{chart} .hit").first.bounding_box()
         if chart == "#heat":
             box = page.locator(f"{chart} > svg > .hit").bounding_box()
         page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.4)
-        assert told in tip.inner_text()
+        assert text in tip.inner_text()
     page.mouse.move(2, 2)
     assert tip.is_hidden()
     page.locator("#lines button:has-text('Rank')").click()
@@ -208,7 +208,7 @@ def test_charts_answer_the_pointer(open_page, drifting):
     )
 
 
-def test_hostile_names_do_nothing(open_page, hostile):
+def test_hostile_names_are_escaped(open_page, hostile):
     page = open_page(hostile)
     assert page.title() == hostile["title"]
     page.locator("#grid .scroller").focus()
@@ -334,7 +334,7 @@ def test_headline_memory_and_dates(open_page, learned):
     shot(page, "memory", full_page=True)
 
 
-def test_what_is_not_significant_is_grey_below_a_line(open_page, learned):
+def test_features_that_are_not_significant_are_grey_below_a_line(open_page, learned):
     page = open_page(learned)
     p = np.array(learned["pvalues"]["mutual_info"])
     n = int((p <= learned["largest_significant"]["mutual_info"]).sum())

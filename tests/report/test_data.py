@@ -1,4 +1,4 @@
-"""The content of a report, and that JSON and text tell the same."""
+"""The content of a report, and that JSON and text have the same."""
 
 import json
 import math
@@ -72,7 +72,7 @@ def test_only_what_the_snapshot_has(snap):
     assert data["distributions"] == []
 
 
-def test_distributions_come_from_the_finest_given(snap):
+def test_distributions_are_those_of_the_finest_snapshot(snap):
     rng = np.random.default_rng(6)
     y = np.array(["no", "yes"])[rng.integers(0, 2, 300)]
     finer = offline.snapshot(rng.normal(size=(300, 6)), y, n_bins=12)
@@ -88,8 +88,8 @@ def test_distributions_come_from_the_finest_given(snap):
     assert coarse["weights"][at] == snap.bin_weights[3].tolist()
 
 
-def test_blocks_give_what_the_whole_gives(snap, monkeypatch):
-    def told(snapshot):
+def test_blocks_give_the_report_of_the_whole_snapshot(snap, monkeypatch):
+    def content(snapshot):
         data = report.build(snapshot, fine=[snap.columns(3, 4)])
         for group in data["distributions"]:  # which may come in any order
             of = sorted(zip(group["features"], group["edges"], group["weights"], strict=True))
@@ -97,10 +97,10 @@ def test_blocks_give_what_the_whole_gives(snap, monkeypatch):
         return data | {"created": ""}
 
     blocks = [snap.columns(0, 1), snap.columns(1, 4), snap.columns(4, 6)]
-    assert told(blocks) == told(snap)
+    assert content(blocks) == content(snap)
     for room in range(8):
         monkeypatch.setattr(module, "MAX_CELLS", room * (4 + 5 * 2) + 1)
-        assert told(blocks) == told(snap)
+        assert content(blocks) == content(snap)
     with pytest.raises(ValueError, match="must have all features, got one that starts at 4"):
         report.build(blocks[::2])
 
@@ -201,7 +201,7 @@ def test_text_report_has_the_ranking(snap):
     assert lines[13].split() == ["100", "entered", "b", "(rank", "2)"]
 
 
-def test_text_of_what_has_less():
+def test_text_report_of_partial_content():
     history = ScoreHistory("gini", k=1)
     history.record(5, [0.3, 0.2])
     text = report.to_text(report.build(history=history))

@@ -56,7 +56,7 @@ def test_noise_below_the_large_scores_is_no_change():
     )
 
 
-def test_feature_that_comes_back_soon_has_not_left():
+def test_feature_that_returns_soon_has_not_left():
     table = leap(40)
     table[20, 0] = 0
     said = headline(recorded(table, k=1), content(), "rows")

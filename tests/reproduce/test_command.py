@@ -73,7 +73,7 @@ def test_all_without_data_are_those_that_need_none(
     assert main(["reproduce", "all", "--out", str(tmp_path)]) == 0
     assert {path.stem.split("-")[0] for path in tmp_path.iterdir()} == {"one", "three"}
     (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith("two is left out: This experiment needs the real data sets")
+    assert line.startswith("two is left out: --data must be the folder of the real data sets")
 
 
 @pytest.mark.usefixtures("three")
@@ -98,7 +98,7 @@ def test_all_with_a_missing_folder_fails_immediately(
     assert not out.exists()
 
 
-def test_fetching_all_goes_on_after_a_failure(
+def test_fetching_all_continues_after_a_failure(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = "http://127.0.0.1:9"
@@ -111,7 +111,7 @@ def test_fetching_all_goes_on_after_a_failure(
     out, err = capfd.readouterr()
     assert out.split() == [str(tmp_path / "one"), str(tmp_path / "three")]
     first, last = err.splitlines()
-    assert first.startswith("two: http://127.0.0.1:9/two.bin could not be fetched")
+    assert first.startswith("two: http://127.0.0.1:9/two.bin must be reachable")
     assert last.startswith("driftsieve: 1 of 3 data sets could not be fetched: two. Run this again")
     assert main(["reproduce", "--fetch", "two", "--data", str(tmp_path)]) == 2
     assert len(capfd.readouterr().err.splitlines()) == 1
@@ -120,11 +120,11 @@ def test_fetching_all_goes_on_after_a_failure(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "NAME is one of table1, "),
+        ([], "NAME must be one of table1, "),
         (["figure9"], "got 'figure9'"),
-        (["--fetch", "iris", "--data", "."], "--fetch is one of gisette, "),
-        (["--fetch", "madelon"], "--fetch needs a folder: --data or DRIFTSIEVE_DATA"),
-        (["table1"], "This experiment needs the real data sets"),
+        (["--fetch", "iris", "--data", "."], "--fetch must be one of gisette, "),
+        (["--fetch", "madelon"], "--data must be given with --fetch, got none"),
+        (["table1"], "--data must be the folder of the real data sets"),
     ],
 )
 def test_errors_list_the_available_values(

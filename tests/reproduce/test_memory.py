@@ -18,7 +18,7 @@ def test_every_stream_has_as_many_true_features_at_all_times(kind):
         assert 0 <= true.min() <= true.max() < 60
 
 
-def test_learned_memory_stands_beside_every_half_life():
+def test_learned_memory_is_compared_with_every_half_life():
     records = compared(MemoryStream("leaps", 4800, 60, 6), ["t"])
     assert len(records) == 10 * 3
     found = result(records)

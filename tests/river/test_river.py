@@ -107,7 +107,7 @@ def test_weights_and_times():
 
 
 @pytest.mark.parametrize("score", ["t", "chi2"])
-def test_rows_before_a_late_key_may_have_been_of_a_later_time(score):
+def test_rows_before_a_late_key_can_have_later_times(score):
     rng = np.random.default_rng(5)
     y = rng.integers(0, 2, 200)
     X = rng.normal(size=(200, 2)) + [[1.0, 0.5]] * y[:, None]
@@ -176,15 +176,15 @@ def test_before_the_first_row_all_features_pass_and_before_two_classes_the_first
 def test_a_stream_of_one_class_warns_once_after_so_many_rows(rule, k, kept, absent):
     screener = FeatureScreener("t", **{rule: k}, every=20, absent=absent, half_life=None)
     rng = np.random.default_rng(0)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for i in range(100):
-            assert not told or i >= 20
+            assert not caught or i >= 20
             screener.learn_one(dict(zip("abcd", rng.normal(size=4), strict=True)), "ham")
             assert "".join(screener.transform_one(dict.fromkeys("dcba", 1.0))) in (kept, kept[::-1])
-    assert len(told) == 1
-    ending = f"Until then, {rule}={k!r} selects the first {len(kept)} features."
-    assert str(told[0].message).endswith(ending)
+    assert len(caught) == 1
+    ending = f"have weight. {rule}={k!r} selects the first {len(kept)} features."
+    assert str(caught[0].message).endswith(ending)
     for i in range(20):  # the second class counts at once
         x = dict(zip("abcd", rng.normal(size=4), strict=True))
         screener.learn_one({**x, "d": x["d"] + 9 * (i % 2)}, ["ham", "spam"][i % 2])
@@ -219,7 +219,7 @@ def test_in_a_pipeline_of_river():
     assert model["FeatureScreener"].selected[0] == 3
 
 
-def test_a_late_feature_that_met_one_class_is_the_worst():
+def test_a_late_feature_with_one_class_is_the_worst():
     rows = [{"a": float(i)} for i in range(10)] + [{"a": 0.0, "z": 1.0}]
     screener = learned(rows, [0, 1] * 5 + [0], absent="missing", score_func="gini")
     assert screener.selected == ["a", "z"]
@@ -237,7 +237,7 @@ def test_copies_go_on_alike():
     assert screener.clone().scores == {}
 
 
-def test_river_knows_the_memory_of_the_bank():
+def test_river_counts_the_memory_of_the_bank():
     rows = [{f"k{j}": float(i * j % 13) for j in range(200)} for i in range(100)]
     screener = learned(rows, [0, 1] * 50)
     assert screener._raw_memory_usage > screener._bank.nbytes > 100 * 200 * 8

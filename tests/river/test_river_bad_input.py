@@ -103,7 +103,7 @@ def test_times_are_checked():
         ({"n_bins": 1}, "n_bins must be"),
         ({"absent": "nan"}, 'absent must be "zero" or "missing"'),
         ({"every": 0}, "every must be at least 1"),
-        ({"epsilon": 2.0, "absent": "missing"}, "epsilon must be between 0 and 0.5"),
+        ({"epsilon": 2.0, "absent": "missing"}, "epsilon must be at least 1e-8"),
     ],
 )
 def test_bad_parameters(parameters, message):

@@ -35,7 +35,7 @@ def test_many_rows_are_learned_as_one_by_one(absent, half_life, monkeypatch):
     assert one._bank.n_rows == many._bank.n_rows == 300
 
 
-def test_a_frame_may_be_of_polars():
+def test_polars_frames_are_accepted():
     X = pl.DataFrame({"a": [1.0, 2.0], "b": [2.0, 1.0]})
     screener = FeatureScreener(k=1)
     screener.learn_many(X, ["u", "v"])
@@ -43,7 +43,7 @@ def test_a_frame_may_be_of_polars():
 
 
 @pytest.mark.parametrize("labels", [[1, "1"], [("a", 1), ("b", 2)], ["x", 3], [True, "True"]])
-def test_many_labels_are_those_that_come_one_by_one(labels):
+def test_many_labels_are_the_same_as_single_ones(labels):
     rows = [{"a": float(i % 7), "b": float(i % 2)} for i in range(40)]
     one, many = (
         learned(rows, labels * 20, score_func="fisher"),
@@ -103,7 +103,7 @@ def test_frames_of_any_kind_are_transformed(kind, k):
     assert list(getattr(found, "column_names", found.columns)) == ["a", "b"][:k]
 
 
-def test_labels_of_arrow_are_what_they_hold():
+def test_labels_of_arrow_keep_their_values():
     X = pd.DataFrame({"a": [0.0, 1.0]})
     screener = FeatureScreener("t")
     screener.learn_many(X, pa.chunked_array([[0], [1]]))

@@ -48,7 +48,7 @@ def test_a_row_beyond_a_limit_is_refused_or_ignored(absent, limit, x, y):
 @pytest.mark.parametrize("absent", ["zero", "missing"])
 @pytest.mark.parametrize("score", ["t", "mutual_info"])
 @pytest.mark.parametrize("max_bytes", [3e6, 5e6])
-def test_ever_new_keys_stay_within_the_bytes(absent, score, max_bytes):
+def test_new_keys_stay_within_max_bytes(absent, score, max_bytes):
     def words(i, n):
         return {"a": i % 2 + 0.5} | {f"w{i}.{j}": float(j) for j in range(n)}
 
@@ -61,14 +61,14 @@ def test_ever_new_keys_stay_within_the_bytes(absent, score, max_bytes):
             learned_rows += 1
         except LimitError as error:
             why = str(error)
-    assert f"max_bytes is {max_bytes:,.0f}" in why
+    assert f"at most {max_bytes:,.0f} bytes (max_bytes)" in why
     assert learned_rows > 1
     assert strict._bank.n_rows == learned_rows
     assert len(strict._bank.keys) == 1 + 20 * learned_rows  # nothing of the row that was refused
     assert strict._bank.nbytes <= max_bytes
     assert len({bank.n_rows for bank in strict._bank._banks[:2]}) == 1
     before = pickle.dumps(strict)
-    with pytest.raises(LimitError, match="max_bytes is"):
+    with pytest.raises(LimitError, match=r"bytes \(max_bytes\)"):
         strict.learn_many(pd.DataFrame([words(-1, 9000)]), [0])
     assert pickle.dumps(strict) == before
     assert strict.scores["a"] > 0  # and what was learned can be read
@@ -99,7 +99,7 @@ def test_rows_that_wait_stay_within_the_bytes(absent, max_bytes):
 def test_a_first_row_too_wide_for_the_bytes():
     screener = FeatureScreener(half_life=None, max_bytes=1e5)
     for _ in range(2):
-        with pytest.raises(LimitError, match="max_bytes is 100,000"):
+        with pytest.raises(LimitError, match=r"at most 100,000 bytes"):
             screener.learn_one({f"k{j}": 1.0 for j in range(10_000)}, 0)
     assert screener.scores == {}
     screener.learn_one({"a": 1.0}, 0)
@@ -137,7 +137,7 @@ def test_rows_left_out_do_not_age_the_selection():
 
 @pytest.mark.parametrize("absent", ["zero", "missing"])
 @pytest.mark.parametrize("late_keys", [0, 3])
-def test_rows_fit_a_limit_little_above_what_they_take(absent, late_keys):
+def test_rows_fit_a_limit_slightly_above_their_size(absent, late_keys):
     rng = np.random.default_rng(0)
 
     def row(i):

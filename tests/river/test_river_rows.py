@@ -134,7 +134,7 @@ def test_a_value_that_uses_the_screener_while_it_is_read(act):
 @pytest.mark.parametrize(
     "labels", [[1.5, 2.5], [("a", 1), ("b", 2)], ["x", 3], [True, False], [np.bool_(0), 1]]
 )
-def test_labels_may_be_anything_hashable(labels):
+def test_labels_can_be_any_hashable_object(labels):
     rows, _ = rows_of(40)
     screener = learned(rows, labels * 20)
     plain = learned(rows, [0, 1] * 20)

@@ -1,4 +1,4 @@
-"""What is not observed tells nothing: rankings and laws with missing values."""
+"""Missing values are no evidence: rankings and laws with missing values."""
 
 import numpy as np
 import pytest

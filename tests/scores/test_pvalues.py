@@ -27,7 +27,7 @@ def test_effective_size_is_that_of_the_definition():
         np.testing.assert_allclose(blocks.evidence(snap).n[j], n, rtol=1e-12)
 
 
-def test_weights_that_are_all_alike_change_nothing():
+def test_equal_weights_change_nothing():
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((90, 4)), rng.choice(3, 90, p=[0.6, 0.3, 0.1])
     plain, scaled = (offline.snapshot(X, y, sample_weight=np.full(90, w)) for w in (1.0, 7.0))
@@ -84,7 +84,7 @@ def test_values_known_in_the_last_rows_only_have_their_own_effective_size():
         assert screener.get_support().sum() <= 4, name
 
 
-def test_new_words_in_a_faded_stream_are_not_significant_by_their_weight():
+def test_new_words_in_a_faded_stream_are_not_significant():
     """Rows in which a new word stands weigh more than others: 8 of 1000 at 0.001 otherwise."""
     rng = np.random.default_rng(0)
     n, p = 6000, 4000

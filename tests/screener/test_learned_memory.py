@@ -42,13 +42,13 @@ def test_bytes_and_clones_keep_the_parameter():
     assert screener.to_bytes() == again.to_bytes()
 
 
-def test_a_list_is_what_is_chosen_from():
+def test_a_list_has_the_half_lives_to_choose_from():
     screener = FeatureScreener(half_life=[300, None], k=1).fit(*stream())
     assert screener.memory_.half_lives == (300.0, np.inf)
     assert FeatureScreener.from_bytes(screener.to_bytes()).memory_ == screener.memory_
 
 
-def test_merge_takes_screeners_that_learn_alike():
+def test_merge_requires_the_same_learning_settings():
     X, y = stream()
     first, second = (FeatureScreener(half_life="auto", k=1) for _ in range(2))
     first.fit(X[:1500], y[:1500])
@@ -58,7 +58,7 @@ def test_merge_takes_screeners_that_learn_alike():
         first.merge(FeatureScreener(half_life=100).fit(X, y), start=3000)
 
 
-def test_what_may_change_and_what_may_not():
+def test_only_some_parameters_can_change_while_learning():
     X, y = stream()
     screener = FeatureScreener(half_life="auto", k=1).fit(X, y)
     screener.set_params(k=3, n_bins=3).partial_fit(X, y)

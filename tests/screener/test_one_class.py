@@ -27,18 +27,18 @@ RULES = {
 @pytest.mark.parametrize("output", ["select", "mask"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("rule", RULES)
-def test_the_first_features_are_selected_until_a_second_class_comes(rule, form, output):
+def test_the_first_features_are_selected_until_there_are_two_classes(rule, form, output):
     k, n_kept = RULES[rule]
     screener = FeatureScreener("t", **{rule: k}, output=output)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for i in range(0, 100, 20):
             screener.partial_fit(form(X[i : i + 20]), np.zeros(20, int), classes=[0, 1])
             found = screener.transform(form(X[:5]))
             assert found.shape == (5, n_kept if output == "select" else 20)
-    assert len(told) == 1
-    ending = f"Until then, {rule}={k!r} selects the first {n_kept} features."
-    assert str(told[0].message).endswith(ending)
+    assert len(caught) == 1
+    ending = f"have weight. {rule}={k!r} selects the first {n_kept} features."
+    assert str(caught[0].message).endswith(ending)
     assert screener.get_support(indices=True).tolist() == list(range(n_kept))
     screener.partial_fit(form(X), Y)
     assert screener.get_support()[7]
@@ -69,10 +69,10 @@ def test_the_loop_of_the_quickstart_does_not_stop_on_the_spam_data(data_dir):
     mail, labels = spam(data_dir)
     screener = FeatureScreener("t", k=5, half_life=1000, output="mask")
     model = SGDClassifier(loss="log_loss", random_state=0)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for i in range(0, 500, 50):
             rows, y = mail[i : i + 50], labels[i : i + 50]
             screener.partial_fit(rows, y)
             model.partial_fit(screener.transform(rows), y, classes=np.unique(labels))
-    assert [str(w.message)[:29] for w in told] == ["Features have no scores, beca"]
+    assert [str(w.message)[:29] for w in caught] == ["Features have no scores as lo"]

@@ -46,7 +46,7 @@ def test_the_snapshot_has_moments_and_quantiles_of_all_rows(rows, form):
         np.testing.assert_array_equal(screener.set_params(score_func=name).scores_, by_function)
 
 
-def test_a_function_sees_as_many_bins_as_were_asked_for(rows):
+def test_a_function_gets_a_snapshot_with_n_bins(rows):
     screener = FeatureScreener(lambda snap: np.full(snap.n_features, snap.n_bins), n_bins=7, k=2)
     np.testing.assert_array_equal(screener.fit(*rows).scores_, np.full(6, 7.0))
 
@@ -85,7 +85,7 @@ def test_a_function_is_not_stored(rows):
     )  # the bank has kept what it needs
 
 
-def test_a_bank_of_a_named_score_lacks_what_a_function_may_need(rows):
+def test_a_bank_of_a_named_score_keeps_only_what_it_needs(rows):
     screener = FeatureScreener("t", k=2).fit(*rows).set_params(score_func=gap)
     with pytest.raises(ValueError, match="which needs quantiles"):
         screener.get_support()

@@ -61,7 +61,7 @@ def test_a_batch_that_does_not_fit_changes_nothing(rows):
             with pytest.raises(ValueError, match=message):
                 use(batch)
     for batch, message in (
-        (Batch.of(X, np.where(y == "ham", "eggs", y)), r"the labels \['eggs'\]"),
+        (Batch.of(X, np.where(y == "ham", "eggs", y)), r"got \['eggs'\]"),
         (Batch.of(X, y, time=range(600)), 'time must be given with clock="time" only'),
     ):
         with pytest.raises(ValueError, match=message):
@@ -98,7 +98,7 @@ def test_dense_rows_cannot_grow(rows):
             learn(sparse.csr_array(X), y)
 
 
-def test_categories_that_come_later_need_a_stream_that_may_grow():
+def test_late_categories_need_new_features_grow():
     rows = [{"sender": sender, "y": y} for sender, y in (("shop", 1), ("friend", 0), ("bank", 0))]
     screener = FeatureScreener("t", k=1)
     screener.partial_fit(next(as_batches(iter(rows[:2]), target="y")))

@@ -78,7 +78,7 @@ def test_concat_without_families_or_names(snap):
     np.testing.assert_array_equal(joined.weight, snap.weight)
 
 
-def test_concat_rejects_what_does_not_belong_together(snap):
+def test_concat_rejects_blocks_that_do_not_fit(snap):
     with pytest.raises(ValueError, match="at least one snapshot"):
         Snapshot.concat([])
     with pytest.raises(ValueError, match="starts at feature 3 instead of 2"):

@@ -44,7 +44,7 @@ def test_validity_of_a_row_may_depend_on_other_rows():
     assert batches.rows_skipped == 5
 
 
-def test_features_of_a_row_that_is_left_out_take_no_room():
+def test_features_of_skipped_rows_are_not_added():
     rows = [{"y": 0, "a": "u" * 300, "b": 1, "c": [1]}, {"y": 0, "d": 1.0, "e": 2.0}]
     limits = {"max_features": 2, "on_limit": "ignore_new"}
     batches = as_batches(rows * 3, target="y", on_error="skip", **limits)

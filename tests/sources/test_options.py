@@ -1,4 +1,4 @@
-"""What as_batches may be asked for, whatever the source."""
+"""The options of as_batches with every kind of source."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from driftsieve.sources import as_batches
 
 @pytest.mark.parametrize("role", ["target", "time", "sample_weight"])
 @pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series, pa.array])
-def test_rows_and_files_take_no_arrays(role: str, make: Any, tmp_path: Path) -> None:
+def test_rows_and_files_reject_arrays_as_roles(role: str, make: Any, tmp_path: Path) -> None:
     rows = [{"a": 1.0, "y": 0}, {"a": 2.0, "y": 1}]
     for source in (rows, iter(rows), write(tmp_path / "a.csv", "a,y\n1,0\n2,1\n")):
         with pytest.raises(SourceError, match=f"^{role} must be a column or key .*, got "):
             as_batches(source, **{"target": "y", role: make([0, 1])})
 
 
-def test_a_position_may_be_an_integer_of_numpy() -> None:
+def test_numpy_integers_are_positions() -> None:
     matrix = np.column_stack([X, Y])
     expected = list(as_batches((X, Y)))
     assert_same_batches(as_batches(matrix, target=np.int64(-1)), expected)
@@ -59,7 +59,7 @@ def test_columns_can_be_dropped_or_called_categorical() -> None:
 
 
 @pytest.mark.parametrize("make", [list, set, iter, np.array, pd.Index, pd.Series, pl.Series])
-def test_columns_come_in_any_iterable(make: Any) -> None:
+def test_columns_are_accepted_as_any_iterable(make: Any) -> None:
     frame = pd.DataFrame({"a": [1, 2], "b": [3, 4], "c": [5, 6], "y": [0, 1]})
     (batch,) = as_batches(frame, target="y", drop=make(["a", "b"]))
     assert batch.feature_names == ("c",)

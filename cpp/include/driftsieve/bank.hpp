@@ -21,18 +21,18 @@
 
 namespace driftsieve {
 
-// The state of all features: fed by batches, merged with others, read by freeze. Knows nothing of
-// labels, names or scores. Input has been validated.
+// The state of all features: updated by batches, merged with other banks, and read by freeze(). It
+// has no labels, names or scores. Input has been validated.
 class Bank {
   public:
-    // With a smaller one the rows of a block could not be numbered in 32 bits.
+    // With a smaller epsilon, the rows of a block would need numbers of more than 32 bits.
     static constexpr double kSmallestEpsilon = 1e-8;
 
     Bank() = default;
     Bank(const Config& config, Clock clock, double half_life)
         : config_(config), timeline_(clock, half_life) {}
-    // At several half-lives, the shortest first, of dense rows only: see LadderStore. The clock is
-    // that of the shortest one.
+    // A bank of dense rows at several half-lives, the shortest first: see LadderStore. The clock is
+    // that of the shortest half-life.
     Bank(const Config& config, Clock clock, std::span<const double> half_lives)
         : config_(config),
           timeline_(clock, half_lives[0]),
@@ -41,7 +41,7 @@ class Bank {
     const Config& config() const { return config_; }
     Clock clock() const { return timeline_.clock(); }
     double half_life() const { return fading().half_life(); }
-    // Of all half-lives, or one.
+    // At all half-lives, or at one.
     std::size_t rungs() const { return std::max<std::size_t>(1, half_lives_.size()); }
     std::span<const double> half_lives() const { return half_lives_; }
     // The same rows at one of several half-lives, as a bank of its own.
@@ -55,7 +55,7 @@ class Bank {
             bank.store_ = ladder->alone(rung);
         return bank;
     }
-    // The same bank without rows at several half-lives, of which it has the shortest.
+    // An empty bank with the same settings at several half-lives, the shortest of which is its own.
     Bank with_half_lives(std::span<const double> half_lives) const {
         Bank bank = *this;
         bank.half_lives_.assign(half_lives.begin(), half_lives.end());
@@ -70,7 +70,7 @@ class Bank {
     std::size_t n_classes() const { return n_classes_; }
     std::uint64_t ticks() const { return timeline_.ticks(); }
     double now() const { return timeline_.now(); }
-    // Before any row has come, of a bank that ignores missing values: see Config.
+    // Only before the first row, and only if missing values are ignored: see Config.
     void take_absent_as_missing() {
         if (!config_.ignore_missing || !std::holds_alternative<std::monostate>(store_))
             throw std::logic_error("absent entries can only be missing from the first row on");
@@ -82,27 +82,27 @@ class Bank {
     }
     bool is_dense() const { return std::holds_alternative<DenseStore>(store_) || is_ladder(); }
     bool is_ladder() const { return std::holds_alternative<LadderStore>(store_); }
-    // Whether a snapshot has design effects: of sparse features whose rows fade or differ in
+    // Whether snapshots have design effects: for sparse features whose rows fade or differ in
     // weight.
     bool has_design_effects() const {
         bool keeps_squares = false;
         with_sparse([&](const auto& sparse) { keeps_squares = sparse.keeps_squares(); });
         return keeps_squares && !config_.absent_is_missing;
     }
-    // Rows that wait for their block to be full.
+    // Number of rows in the incomplete block.
     std::size_t open_rows() const {
         std::size_t rows = 0;
         with_blocks([&](const auto& dense) { rows = dense.open_rows(); });
         return rows;
     }
-    // How many make a block, of a dense bank.
+    // Number of rows in a block of a dense bank.
     std::size_t block_rows() const {
         if (rungs() > 1) return LadderStore::rows_per_block(config_);
         const auto* dense = std::get_if<DenseStore>(&store_);
         return dense == nullptr ? DenseStore::rows_per_block(config_, 0) : dense->rows_per_block();
     }
     bool is_empty() const { return std::holds_alternative<std::monostate>(store_); }
-    // Whether these are rows of a dense bank that has only to keep them: they complete no block.
+    // Whether a dense bank only has to keep these rows, because they complete no block.
     bool only_keeps(std::size_t n_rows, std::size_t n_cols) const {
         bool keeps = false;
         with_blocks([&](const auto& dense) {
@@ -111,8 +111,8 @@ class Bank {
         return keeps;
     }
 
-    // Room for a row that will come with a later update: see OpenRows. Of a dense bank of that many
-    // features, or one that has had no rows and becomes it.
+    // Buffer for a row of a later update: see OpenRows. The bank must be dense with that many
+    // features, or have no rows yet; it then becomes dense.
     double* place(std::size_t ahead, std::size_t n_features, std::size_t more) {
         if (std::holds_alternative<std::monostate>(store_)) {
             store_ = DenseStore(config_, n_features);
@@ -122,13 +122,12 @@ class Bank {
         return std::get<DenseStore>(store_).place(ahead, more);
     }
 
-    // Whether the last change came to its end. One that did not, for want of memory, leaves a bank
-    // of no use.
+    // Whether the last change was completed. A bank is unusable if memory ran out during a change.
     bool is_whole() const { return is_whole_; }
 
-    // Throws BadRows, some rows taken in, if they have not been validated and are not as
-    // they should be; see DenseStore and SparseMoments. Sparse rows must have been looked at where
-    // the bank has quantiles or is dense.
+    // Throws BadRows if rows that are not validated turn out to be invalid; some rows may have been
+    // added. See DenseStore and SparseMoments. Sparse rows must be validated if the bank has
+    // quantiles or is dense.
     template <class Rows>
     void update(const Rows& rows, RowInfo info, std::size_t n_classes, unsigned n_threads) {
         const Bound bound = bound_with(rows, info, n_classes);
@@ -141,8 +140,8 @@ class Bank {
         is_whole_ = true;
     }
 
-    // Rows that it only keeps, and which must be finite. If a value is not, it says false and has
-    // changed nothing: whether it is can be seen while the row is copied.
+    // Rows that are only kept, and must be finite. Returns false, without a change, if a value is
+    // not; this is checked while the row is copied.
     template <class T>
     bool keep_if_finite(const MatrixView<T>& matrix, const RowInfo& info, std::size_t n_classes,
                         unsigned n_threads) {
@@ -156,21 +155,23 @@ class Bank {
         }
     }
 
-    // `other` saw other rows of the stream, its clock reading `start` less. Its class c is our
-    // class_map[c], its feature j our target[j]; there are n_classes and n_features with it. A
-    // column that one of the banks does not have was 0 there if it is sparse, and is missing if it
-    // is dense. The columns of a bank without rows do not count.
+    // Adds the rows of `other`, whose clock readings are `start` less. Its class c is class_map[c]
+    // here, and its feature j is target[j] here; there are then n_classes and n_features. A column
+    // that a sparse bank does not have was 0 there; one that a dense bank does not have is missing
+    // there. The columns of a bank without rows do not count.
     void merge(Bank other, std::span<const std::uint32_t> class_map,
                std::span<const std::size_t> target, std::size_t n_classes, std::size_t n_features,
                double start, unsigned n_threads) {
         if (config_.absent_is_missing != other.config_.absent_is_missing)
-            throw std::invalid_argument("absent entries are missing in one bank, 0 in the other");
+            throw std::invalid_argument(
+                "Absent entries must be 0 in both banks or missing in both, got one of each.");
         const bool brings = !std::holds_alternative<std::monostate>(other.store_) &&
                             (other.has_rows() || n_features_ == 0);
         const bool begins = brings && !has_rows();
         if (brings && !config_.ignore_missing &&
             ((!begins && lacks_columns(n_features)) || other.lacks_columns(n_features)))
-            throw std::invalid_argument("some rows would miss columns, which may not be missing");
+            throw std::invalid_argument(
+                "Both banks must have the same columns if missing values are errors.");
         timeline_.join(other.timeline_, start);
         bound_ = {};
         n_classes_ = std::max(n_classes_, n_classes);
@@ -199,7 +200,7 @@ class Bank {
         return part;
     }
 
-    // Class totals seen from now.
+    // Class totals at the present time.
     std::vector<ClassTotal> totals(std::size_t rung = 0) const {
         Ledger ledger = current_ledger(rung);
         const double unit = unit_of(rung, ledger.epoch);
@@ -214,7 +215,7 @@ class Bank {
     void freeze(std::size_t begin, const SnapshotArrays& out, unsigned n_threads) const {
         const Ledger now = current_ledger();
         const double unit = timeline_.unit(now.epoch);
-        // a few for each thread, each long enough to be worth the room to work in
+        // a few for each thread, each long enough to be worth its buffers
         const std::size_t chunk =
             is_sparse() ? 2048
                         : std::clamp<std::size_t>(
@@ -317,7 +318,7 @@ class Bank {
                    store_);
     }
 
-    // What a dense bank takes at most with so many classes, however many rows of weight 1 come.
+    // Largest size of a dense bank with so many classes, for any number of rows of weight 1.
     std::size_t most_bytes(std::size_t n_classes) const {
         std::size_t bytes = Bound().bytes;
         Coming any;
@@ -327,12 +328,12 @@ class Bank {
         return bytes;
     }
 
-    // What nbytes() may come to with rows of which no more is known.
+    // Upper bound of nbytes() after rows of which nothing else is known.
     std::size_t most_bytes_with(const Coming& coming, bool are_sparse) const {
         return bound_with(coming, are_sparse).bytes;
     }
 
-    // Makes bounds tight again, for rows of such classes and weights.
+    // Makes the bound tight again, for rows of such classes and weights.
     void measure(const Coming& coming) {
         bound_ = {nbytes(), coming.classes, coming.is_wide};
         with_sparse([&](const auto& sparse) {
@@ -356,7 +357,7 @@ class Bank {
         require(config_.epsilon >= kSmallestEpsilon && config_.epsilon < 0.5 && kind <= 4 &&
                 (moments != 0 || quantiles != 0));
         require(n_classes <= std::numeric_limits<std::uint32_t>::max());
-        // While a bank is stored nothing is written: other threads may ask for its settings.
+        // Storing writes nothing to the bank, because other threads may read its settings.
         if constexpr (requires { ar.expect_end(); }) {
             config_.moments = moments != 0;
             config_.quantiles = quantiles != 0;
@@ -395,7 +396,7 @@ class Bank {
             [&](const auto& sparse) { sparse.check(n_features_, n_classes_, now(), fading()); });
     }
 
-    // Whether both may have seen the same rows: only half-lives may differ.
+    // Whether both banks can have the same rows: only their half-lives may differ.
     bool is_like(const Bank& other) const {
         const auto rows_of = [](const Bank& bank) {
             std::vector<std::uint64_t> rows;
@@ -411,9 +412,9 @@ class Bank {
   private:
     friend class Forecast;
 
-    // An upper bound on nbytes() that is kept without a walk over the state: what was measured, and
-    // what rows since then may have added, as long as there are no more classes, and no weights of
-    // another kind, than it was measured for.
+    // An upper bound of nbytes() that needs no walk over the state: the measured size, plus what
+    // later rows may have added. It holds while there are no more classes, and no weights of
+    // another kind, than when it was measured.
     struct Bound {
         std::size_t bytes = std::numeric_limits<std::size_t>::max();  // unknown
         std::size_t classes = 0;
@@ -428,7 +429,7 @@ class Bank {
     bool is_whole_ = true;
     Bound bound_{sizeof(Bank), std::numeric_limits<std::size_t>::max(), true};
     std::vector<double> half_lives_;  // empty: one
-    // what kind of store is stored as a number: its place
+    // the kind of store is stored as its index in the variant
     std::variant<std::monostate, DenseStore, SparseStore, SparseMoments, LadderStore> store_;
 
     const Fading& fading() const { return timeline_.fading(); }
@@ -499,7 +500,7 @@ class Bank {
             store_ = SparseMoments(config_, n_features);
     }
 
-    // Calls use(store) if that is one of dense rows.
+    // Calls use(store) if the store is dense.
     template <class Use>
     void with_blocks(const Use& use) {
         if (auto* dense = std::get_if<DenseStore>(&store_)) use(*dense);
@@ -511,13 +512,13 @@ class Bank {
         if (const auto* ladder = std::get_if<LadderStore>(&store_)) use(*ladder);
     }
 
-    // What a weight stored at `epoch` is multiplied by, seen from now.
+    // Factor of a weight stored at `epoch` for its present value.
     double unit_of(std::size_t rung, std::int64_t epoch) const {
         return rungs() == 1 ? timeline_.unit(epoch)
                             : timeline_.with_half_life(half_lives_.at(rung)).unit(epoch);
     }
 
-    // Calls use(store) if that is a sparse one.
+    // Calls use(store) if the store is sparse.
     template <class Use>
     void with_sparse(const Use& use) {
         if (auto* store = std::get_if<SparseStore>(&store_)) use(*store);
@@ -550,7 +551,7 @@ class Bank {
         add_rows(matrix, info, n_threads);
     }
 
-    // Takes in what the store of `other` has.
+    // Adds the store of `other`.
     void join(Bank other, std::span<const std::uint32_t> class_map,
               std::span<const std::size_t> target, std::size_t n_features, unsigned n_threads) {
         if (std::holds_alternative<std::monostate>(store_)) {
@@ -569,7 +570,7 @@ class Bank {
             });
             return;
         }
-        // a sparse and a dense state meet as dense ones, the zeros written out
+        // a sparse and a dense state are merged as dense ones, with the zeros written out
         std::vector<std::size_t> places(target.begin(), target.end());
         if (is_sparse()) widen_to(n_features);
         if (other.is_sparse()) {
@@ -607,7 +608,7 @@ class Bank {
         n_features_ = std::max(n_features_, n_features);
     }
 
-    // To the store, if that is a sparse one.
+    // Adds to the store if it is sparse.
     template <class Rows>
     void add_rows(const Rows& rows, const RowInfo& info, unsigned n_threads) {
         with_sparse([&](auto& sparse) {

@@ -16,7 +16,7 @@ struct SparseValues {
     std::uint32_t* columns;
 };
 // Sums of columns: that of column j is weights[j * stride], and squares[j * stride] if squares are
-// summed up too. Else that is null, and stride a power of two.
+// added too. Otherwise squares is null, and stride is a power of two.
 struct ColumnSums {
     double* weights;
     double* squares;
@@ -28,15 +28,15 @@ template <class T, class Index>
 using AddWeight = std::size_t (*)(const SparseRow<T, Index>& row, double weight,
                                   const ColumnSums& sums, const SparseValues& found);
 
-// The inner loops that wide registers speed up. They are compiled once per instruction set from one
-// source (cpp/src/*kernels.cpp) and picked when the library is first used;
-// DRIFTSIEVE_SIMD=baseline, avx2 or avx512 picks one for testing. All of them compute the same
+// Inner loops that benefit from wide registers. They are compiled once per instruction set from one
+// source (cpp/src/*kernels.cpp) and chosen when the library is first used;
+// DRIFTSIEVE_SIMD=baseline, avx2 or avx512 chooses one for testing. All of them compute the same
 // bits.
 struct Kernels {
     const char* name;
 
-    // How a value finds its finest cell (see CellMap): floor(value * per_width) - base, held within
-    // [0, top].
+    // Computes the finest cell of a value (see CellMap): floor(value * per_width) - base, limited
+    // to [0, top].
     struct CellRule {
         double per_width;
         double base;
@@ -44,9 +44,9 @@ struct Kernels {
     };
     void (*finest_cells)(const double* values, std::size_t n, const CellRule& rule,
                          std::uint32_t* out);
-    // Rows order[0..n) of kStrip columns side by side, read once for all that is needed of them:
-    // the finest cell of each value, out[j * out_stride + k] for row k and column j, and the power
-    // sums of the values less shifts[j]. weights == nullptr: all 1.
+    // Rows order[0..n) of kStrip adjacent columns, read once for all results: the finest cell of
+    // each value, out[j * out_stride + k] for row k and column j, and the power sums of the values
+    // minus shifts[j]. weights == nullptr: all 1.
     static constexpr std::size_t kStrip = 16;
     struct Rows {
         const double* first_column;
@@ -61,9 +61,8 @@ struct Kernels {
     };
     StripSums (*read_strip)(const Rows& rows, const CellRule* rules, const double* shifts,
                             std::uint32_t* out, std::size_t out_stride);
-    // The cells of values. The finest cell f lies in coarse cell f >> bits, whose entry of `cut`
-    // has the first cell of that coarse cell and, 16 bits higher, by how much to shift the rest
-    // of f.
+    // The cells of values. The finest cell f is in coarse cell f >> bits, whose entry of `cut` has
+    // the first cell of that coarse cell and, 16 bits higher, the shift of the other bits of f.
     struct Cuts {
         const std::uint32_t* cut;
         std::size_t n;
@@ -71,18 +70,19 @@ struct Kernels {
     };
     void (*find_cells)(const std::uint32_t* finest, std::size_t n, const Cuts& cuts,
                        std::uint16_t* index);
-    // Counts values, of which each has the number of a cell, into the cells.
+    // Counts values, given their cell numbers.
     void (*count_cells)(const std::uint16_t* index, std::size_t n, std::uint16_t* cells);
-    // The same with weights. Meanwhile memory is asked for numbers that will be needed soon.
+    // The same with weights. It also prefetches numbers that will be needed soon.
     struct Ahead {
         const double* numbers;
         std::size_t n;
     };
     void (*weigh_cells)(const std::uint16_t* index, const double* weights, std::size_t n,
                         const Ahead& ahead, double* cells);
-    // What all classes together have in n cells; those of a class stand `stride` after those of the
-    // one before. How many are not empty, and the numbers, in order, of those that hold more than
-    // `most`: how many there are, and what the fullest of the others holds. There is room for all.
+    // Weights of all classes together in n cells; those of consecutive classes are `stride` apart.
+    // Returns how many cells are not empty, and the numbers, in order, of those with more than
+    // `most`: their count, and the largest weight of the others. The output must have space for
+    // all.
     struct Census {
         std::size_t used;
         std::size_t found;
@@ -100,12 +100,12 @@ struct Kernels {
     // Positions of the numbers that are among the `n_wanted` wanted ones, in order.
     std::size_t (*find_any)(const std::uint16_t* numbers, std::size_t n,
                             const std::uint16_t* wanted, std::size_t n_wanted, std::uint32_t* out);
-    // Positions of the values, of which each has a number, whose number is wanted[k] for some k but
-    // which do not equal expected[k], in order.
+    // Positions of the values, each with a number, whose number is wanted[k] for some k and which
+    // do not equal expected[k], in order.
     std::size_t (*find_others)(const double* values, const std::uint16_t* numbers, std::size_t n,
                                const std::uint16_t* wanted, const double* expected,
                                std::size_t n_wanted, std::uint32_t* out);
-    // How many of n_ends numbers that rise, at most 254, are below each value; of NaN, anything.
+    // How many of n_ends ascending numbers, at most 254, are below each value; unspecified for NaN.
     void (*find_buckets)(const double* values, std::size_t n, const double* ends,
                          std::size_t n_ends, std::uint8_t* out);
     // Positions of the keys that are `wanted`, in order.
@@ -113,7 +113,7 @@ struct Kernels {
                             std::uint32_t* out);
     // Whether all values are multiples of `width`, a power of two.
     bool (*are_multiples)(const double* values, std::size_t n, double width);
-    // Columns of a strip: out[j * n + k] = row order[k], column j, for kStrip columns side by side.
+    // Transposes a strip: out[j * n + k] = row order[k], column j, for kStrip adjacent columns.
     void (*gather_strip)(const double* first_column, std::ptrdiff_t row_stride,
                          const std::uint32_t* order, std::size_t n, double* out);
     // Sum of the values less `shift`, and of their squares.
@@ -127,20 +127,20 @@ struct Kernels {
                                      double shift);
     // How many values are larger than `edge`.
     std::size_t (*count_above)(const double* values, std::size_t n, double edge);
-    // The same for columns side by side, row after row: `width` columns from first_column on, the
-    // rows order[0..n), weights == nullptr: all 1. Results are added to sum and squares.
+    // The same for adjacent columns, row after row: `width` columns from first_column on, the rows
+    // order[0..n), weights == nullptr: all 1. Results are added to sum and squares.
     void (*row_power_sums)(const double* first_column, std::ptrdiff_t row_stride,
                            const std::uint32_t* order, const double* weights, std::size_t n,
                            std::size_t width, const double* shift, double* sum, double* squares);
-    // Copies values and says whether all are finite. Past the cache: faster where they are more
-    // than it holds, so that none of them would be found there when they are read.
+    // Copies values and returns whether all are finite. Bypasses the cache, which is faster for
+    // more values than it can hold.
     bool (*copy_values)(const double* from, std::size_t n, double* to);
     bool (*copy_past_cache)(const double* from, std::size_t n, double* to);
 
-    // All below: kStrip columns side by side, row after row; see EdgeFinder.
+    // All below: kStrip adjacent columns, row after row; see EdgeFinder.
     //
-    // The key of a value never falls as the value grows: its distance from the centre times `below`
-    // or `above`, without its fraction, held within -kTopKey and kTopKey.
+    // The key of a value is monotonic: its distance from the centre times `below` or `above`,
+    // truncated to an integer and limited to -kTopKey and kTopKey.
     static constexpr std::int8_t kTopKey = 127;
     static constexpr std::int8_t kNoKey = -128;
     struct KeyRule {
@@ -148,11 +148,11 @@ struct Kernels {
         double below[kStrip];
         double above[kStrip];
     };
-    // Sums rows up less shifts[j], and finds their keys. Weights are not looked at. Meanwhile
-    // memory is asked for the next kStrip columns.
+    // Adds rows minus shifts[j], and computes their keys. Weights are ignored. It also prefetches
+    // the next kStrip columns.
     void (*read_rows)(const Rows& rows, const double* shifts, const KeyRule& rule, StripSums& sums,
                       std::int8_t* keys);
-    // Of each column, kPivots cells of keys: those from key[e * kStrip + j] on. `below` rows have
+    // For each column, kPivots cells of keys: those from key[e * kStrip + j] on. `below` rows have
     // smaller keys, `size` rows have these. All counts are of up to 32767 rows.
     static constexpr std::size_t kPivots = 4;
     struct KeyCells {
@@ -160,42 +160,42 @@ struct Kernels {
         std::int16_t below[kPivots * kStrip];
         std::int16_t size[kPivots * kStrip];
     };
-    // Leaves that half of each cell, `width` keys, in which the row of a rank is.
+    // Keeps that half of each cell, of `width` keys, in which the row of a rank is.
     void (*halve_cells)(const std::int8_t* keys, std::size_t n, const std::int16_t* ranks,
                         int width, KeyCells& cells);
     // How many keys of column j are larger than edges[e * kStrip + j], for kPivots edges.
     void (*count_keys_above)(const std::int8_t* keys, std::size_t n, const std::int8_t* edges,
                              std::int16_t* counts);
-    // Places k * kStrip + j, in order, of the rows k whose key in column j is one of the wanted
-    // ones of this column. There is room for one place for each key and four more.
+    // Positions k * kStrip + j, in order, of the rows k whose key in column j is one of the wanted
+    // ones of this column. The output needs space for one position per key and four more.
     std::size_t (*find_in_cells)(const std::int8_t* keys, std::size_t n, const std::int8_t* wanted,
                                  std::uint32_t* places);
-    // Adds `weight`, and its square, to the sums of the columns in which a row is not 0. Those of
-    // them that are not 1 either (NaN is neither) are written to `found`, in order, and their
-    // number is returned; there is room for kPast more. If the row is not known to be canonical and
-    // columns turn out not to rise from 0 or more to below n_columns, it is kRefused, the row half
-    // added.
+    // Adds `weight`, and its square, to the sums of the columns in which a row is not 0. Those that
+    // are not 1 either (NaN is neither) are written to `found`, in order, and their number is
+    // returned; the output needs space for kPast more. If the row is not known to be canonical and
+    // its columns are not ascending, at least 0 and below n_columns, the result is kRefused, with
+    // the row partly added.
     static constexpr std::size_t kPast = 8;
     static constexpr std::size_t kRefused = static_cast<std::size_t>(-1);
     std::tuple<AddWeight<double, std::int32_t>, AddWeight<double, std::int64_t>,
                AddWeight<float, std::int32_t>, AddWeight<float, std::int64_t>>
         add_weight;
-    // Takes values[i], which is not 0 and weighs `weight`, into the moments at places[i], 4 numbers
-    // each, as Moments::merge() would. No two places are the same, but there may be up to kFill - 1
-    // more places and values, which are taken in too or not. Whether all values are finite.
+    // Adds values[i], which is not 0 and has weight `weight`, to the moments at places[i], 4
+    // numbers each, as Moments::merge() would. All places differ; up to kFill - 1 more places and
+    // values may be read and added. Returns whether all values are finite.
     static constexpr std::size_t kFill = 4;
     bool (*add_values)(const double* values, const std::uint32_t* places, std::size_t n,
                        double weight, double* moments);
     // Sorts lists of kSlots values, kPivots * kStrip of them side by side.
     static constexpr std::size_t kSlots = 8;
     void (*sort_slots)(double* slots);
-    // Of numbers at several half-lives.
+    // Kernels for numbers at several half-lives.
     const LadderKernels* ladder;
 };
 
 const Kernels& kernels();
 
-// Those of one instruction set; nullptr where there is no such name or the machine does not have
+// The kernels of an instruction set; nullptr if the name is unknown or the machine does not support
 // it.
 const Kernels* kernels_named(std::string_view name);
 

@@ -37,7 +37,7 @@ Bank decode(std::span<const std::byte> bytes) {
     return bank;
 }
 
-// "" where the bytes are taken, else what they are refused with; anything else goes on up.
+// Returns "" if the bytes are accepted, otherwise the message; other exceptions propagate.
 std::string refusal(std::span<const std::byte> bytes) {
     try {
         decode(bytes);

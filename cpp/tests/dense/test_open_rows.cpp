@@ -23,8 +23,8 @@ std::vector<std::byte> encode(Bank& bank) {
     return writer.bytes;
 }
 
-// Rows that were written to their place in the bank before it got them, `most` of them at a time or
-// fewer.
+// Rows that were written to their place in the bank before they were added, at most `most` at a
+// time.
 void check_in_place(const Config& config, double half_life, std::size_t most) {
     Source source(most);
     const std::size_t n = 4000;

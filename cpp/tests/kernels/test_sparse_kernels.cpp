@@ -30,7 +30,7 @@ T any_value(Source& source, std::size_t rare) {
     return static_cast<T>(tests::any_value(source, true));
 }
 
-// Rows of n values, the last of which has nothing behind it.
+// Rows of n values; there is no memory after the last one.
 template <class T, class Index>
 void check(const Kernels& path, std::size_t n, std::size_t stride, std::size_t squares_at,
            Source& source) {
@@ -95,7 +95,7 @@ TEST_CASE("add_weight refuses columns that do not rise or do not exist") {
             };
             for (const std::size_t n : {1UL, 7UL, 8UL, 9UL, 23UL, 100UL, 190UL})
                 for (const std::size_t more : {0UL, 100UL}) {
-                    std::vector<Index> sound(n + more, 3);  // what comes behind does not matter
+                    std::vector<Index> sound(n + more, 3);  // values after it do not matter
                     for (std::size_t k = 0; k < n; ++k) sound[k] = static_cast<Index>(k + 5);
                     CHECK_FALSE(refused(sound, n));
                     for (std::size_t k = 0; k < n; ++k) {
@@ -138,7 +138,7 @@ TEST_CASE("add_values does what merging one value after the other does") {
     on_every_path([&](const Kernels& path) {
         Source source(32);
         for (const std::size_t n : lengths()) {
-            const std::size_t n_places = n + 1;  // the first is nobody's
+            const std::size_t n_places = n + 1;  // the first place is not used
             std::vector<Moments> moments(n_places);
             std::vector<Moments> expected(n_places);
             // Few values and many, the new one lighter and heavier than those before, or nothing.

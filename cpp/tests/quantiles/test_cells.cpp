@@ -19,7 +19,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kMost = std::numeric_limits<double>::max();
 
-// Values of the kind, and such as no sample shows.
+// Values of the kind, and values that are not in the sample.
 std::vector<double> values_of(Kind kind, std::size_t n) {
     Source source(3);
     std::vector<double> values;
@@ -34,7 +34,7 @@ std::vector<double> sample_of(const std::vector<double>& values) {
     return sample;
 }
 
-// Cell by cell: where it ends the next begins, and both ends know where they belong.
+// Cell by cell: one begins where the other ends, and both ends are assigned to them.
 std::string fault_of_ends(const CellMap& map) {
     std::size_t coarse = 0;
     for (std::size_t m = 1; m <= map.size(); ++m) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// What a packed summary consists of: as an archive it reads or writes it.
+// The parts of a packed summary, which an archive reads or writes.
 struct Parts {
     std::uint32_t n_classes = 0;
     Room<double> values;
@@ -71,7 +71,7 @@ void check_same(const SummaryOf<A>& found, const SummaryOf<B>& expected) {
                      expected.weights.end()));
 }
 
-// Stored and loaded again it is what it was, and takes what it says.
+// Stored and loaded again it is unchanged, and has the size that it reports.
 template <class Weight>
 Parts check_round_trip(const SummaryOf<Weight>& summary) {
     PackedSummary packed;

@@ -24,7 +24,7 @@ SummaryOf<Weight> exact(std::vector<Weighed> rows, std::size_t n_classes) {
     return summary;
 }
 
-// Batches merged and pruned one after another, each state held against all rows so far.
+// Batches merged and pruned one after another, each state compared with all rows so far.
 template <class Weight>
 void check_stream(Kind kind, Weights weights, std::size_t n_classes, double rounding) {
     CAPTURE(static_cast<int>(kind));

@@ -1,1 +1,1 @@
-"""Rows as callers give them: their shape and types are checked here, once for all entry points."""
+"""Rows as callers pass them. Their shapes and types are checked here, for all entry points."""

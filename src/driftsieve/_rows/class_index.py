@@ -1,4 +1,4 @@
-"""ClassIndex: the numbers that stand for class labels in the core."""
+"""ClassIndex: the numbers of class labels in the core."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from driftsieve._rows.labels import KINDS, check_text, integers, other_kind
 
 _FEW_ROWS = 32
-_FEW_LABELS = 8  # to compare all rows with each of them takes less than to sort the rows
+_FEW_LABELS = 8  # comparing all rows with each of so few labels is faster than sorting the rows
 _TYPES = {"booleans": bool, "integers": int, "strings": str}
 
 
 class ClassIndex:
-    """Labels numbered in the order they are first seen; all of one kind."""
+    """Labels, numbered in the order of first appearance; all of one kind."""
 
     def __init__(self, values: list[Any] | None = None, kind: str | None = None) -> None:
         self.values: list[Any] = values or []
@@ -27,14 +27,14 @@ class ClassIndex:
         return len(self.values)
 
     def encode(self, y: NDArray[Any]) -> tuple[NDArray[np.uint32], ClassIndex]:
-        """Numbers for ``y``, and the labels there are with it; this object is not changed."""
+        """Return numbers for ``y``, and a ClassIndex with its labels. This one is not changed."""
         kind = KINDS[y.dtype.kind]
         if len(y) and self.kind is not None and kind != self.kind:
             raise ValueError(f"{other_kind(self.kind, kind)}. Convert y to {self.kind}.")
-        if len(y) < _FEW_ROWS:  # no need to sort them
+        if len(y) < _FEW_ROWS:  # need not be sorted
             found, inverse, first = y.tolist(), None, None
         else:
-            # mostly the first rows have all labels there are, and then none need be sorted
+            # The first rows usually have all labels, and then no row needs sorting.
             grown = self.encode(y[: len(y) // _FEW_ROWS])[1]
             known = grown._numbers(y)
             if known is not None:
@@ -43,7 +43,7 @@ class ClassIndex:
             found = unique.tolist()
         grown = self
         if not all(value in self.numbers for value in found):
-            # In the order of the rows, not sorted: where batches were cut must not show.
+            # In the order of the rows, not sorted, so that the split into batches has no effect.
             rows = found if first is None else [found[i] for i in np.argsort(first)]
             new = [value for value in dict.fromkeys(rows) if value not in self.numbers]
             grown = ClassIndex(self.values + new, kind)
@@ -52,7 +52,7 @@ class ClassIndex:
         return (numbers if inverse is None else numbers[inverse]), grown
 
     def _numbers(self, y: NDArray[Any]) -> NDArray[np.uint32] | None:
-        """Numbers for many rows, if none has another label and no row need be looked up."""
+        """Return numbers for many rows if all labels are known and few, otherwise None."""
         if self._are_numbers and y.min() >= 0 and y.max() < len(self):
             return y.astype(np.uint32)
         if not 0 < len(self) <= _FEW_LABELS:
@@ -65,7 +65,7 @@ class ClassIndex:
         return numbers if n_found == len(y) else None
 
     def _check(self, new: list[Any]) -> None:
-        """ValueError for labels that do not fit one array, or cannot be stored."""
+        """Raise ValueError for labels that do not fit one array, or that cannot be stored."""
         if self.kind == "strings":
             check_text(new, "Labels")
         elif self.kind == "integers":
@@ -78,17 +78,17 @@ class ClassIndex:
         if sound and values:
             of_kind = _TYPES.get(kind) if isinstance(kind, str) else None
             sound = of_kind is not None and all(type(value) is of_kind for value in values)
-        if sound and kind == "strings":  # numpy takes a NUL at the end for padding
+        if sound and kind == "strings":  # numpy treats a NUL at the end as padding
             sound = not any(value.endswith("\0") for value in values)
         if not sound:
-            raise ValueError("the labels do not fit the bank.")
+            raise ValueError("The labels must be valid and fit their kind.")
         index = cls(values, kind)
         if values:
             index._check(values)
         return index
 
     def union(self, other: ClassIndex) -> tuple[NDArray[np.uint32], ClassIndex]:
-        """Numbers for the labels of ``other``, and the labels there are with them."""
+        """Return numbers for the labels of ``other``, and a ClassIndex with both sets of labels."""
         return self.encode(other.array()) if other.values else (np.empty(0, np.uint32), self)
 
     def first(self, n: int) -> ClassIndex:

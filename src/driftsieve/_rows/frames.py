@@ -25,7 +25,7 @@ def matrix_of_frame(native: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]:
             raise _not_numeric(name, series)
     if not frame.columns:
         return np.empty((len(frame), 0)), ()
-    # pandas has other floats too (Arrow's, nullable ones), of which it makes a matrix of objects
+    # pandas has other floats too (of Arrow, nullable), which become a matrix of objects
     kinds = set(native.dtypes if frame.implementation.is_pandas_like() else frame.schema.values())
     single = kinds in ({np.dtype("f4")}, {np.dtype("f8")}, {nw.Float32()}, {nw.Float64()})
     matrix = frame.to_numpy() if single else np.stack([*map(floats, frame.iter_columns())]).T
@@ -74,25 +74,26 @@ def floats(series: nw.Series[Any]) -> NDArray[np.float64]:
     if is_nothing(series):
         return np.full(len(series), np.nan)
     if has_integers(series):
-        return series.to_numpy().astype(np.float64)  # pyarrow casts none that is to be rounded
+        return series.to_numpy().astype(np.float64)  # pyarrow raises if a number would be rounded
     return series.cast(nw.Float64).to_numpy()
 
 
 def has_integers(series: nw.Series[Any]) -> bool:
-    """Whether it holds integers of a size that numpy knows."""
+    """Return whether a type is one of the integer types of numpy."""
     return series.dtype.is_integer() and series.dtype not in (nw.Int128, nw.UInt128)
 
 
 def index_columns(native: Any, columns: Iterable[Any]) -> set[Any]:
-    """Return the columns with the index of a pandas frame.
+    """Return the columns that hold the index of a pandas frame.
 
-    Arrow tables keep the index as columns, which the metadata names. Other frames that were made of
-    such tables or files have it under the name that pandas gives it.
+    Arrow tables keep the index as columns, which the metadata names. Other frames made of such
+    tables or files have it under the default name of pandas.
     """
     index = {name for name in columns if str(name).startswith("__index_level_")}
     metadata = getattr(getattr(native, "schema", None), "metadata", None) or {}
     with suppress(ValueError, KeyError, TypeError):
         listed = json.loads(metadata[b"pandas"])["index_columns"]
-        named = {name for name in listed if isinstance(name, str)}  # else the range of an index
+        # otherwise the range of an index
+        named = {name for name in listed if isinstance(name, str)}
         index |= named.intersection(columns)
     return index

@@ -1,4 +1,4 @@
-"""What class labels may be, and the errors for all others."""
+"""Validation of class labels, and the errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LARGE_LABEL = "Labels must fit 64-bit integers, got a larger one. Convert labels
 
 
 def labels_of(y: Any) -> NDArray[Any]:
-    """One array of integers, booleans or strings; an error naming the row where y is none."""
+    """Return one array of integers, booleans or strings; raise RowError for invalid labels."""
     refuse_masked(y, "y")
-    # numpy would turn the number of ["a", 1] into a string
+    # numpy would convert the number in ["a", 1] to a string
     labels = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
@@ -36,12 +36,12 @@ def labels_of(y: Any) -> NDArray[Any]:
 
 
 def _labels_of_objects(values: list[Any]) -> NDArray[Any]:
-    """Objects as one array of strings or of numbers; anything else is an error naming its row."""
+    """Return objects as one array of strings or numbers; raise RowError for invalid ones."""
     types = set(map(type, values))
     kinds = set(map(_kind, types))
     if kinds <= {"strings"}:
         return np.asarray(values, dtype=np.str_)
-    if types == {int, float}:  # numpy would round the integers that floats cannot hold
+    if types == {int, float}:  # numpy would round integers that float64 cannot represent
         values = [int(v) if v == v // 1 and abs(v) < 2**63 else v for v in values]
         types = set(map(type, values))
     if types == {int}:
@@ -61,7 +61,7 @@ def _labels_of_objects(values: list[Any]) -> NDArray[Any]:
 
 
 class LabelChecks:
-    """Labels that come one by one must be of one kind, which the first one decides.
+    """Check of labels that come one by one. They must be of the kind of the first one.
 
     >>> checks = LabelChecks()
     >>> checks.check("ham")
@@ -105,12 +105,12 @@ def is_missing_label(label: Any) -> bool:
 
 
 def is_nothing(value: Any) -> bool:
-    """Whether it is None, or the NA of pandas, which equals nothing and differs from nothing."""
+    """Return whether it is None or the NA of pandas, which has no truth value."""
     return value is None or value is getattr(sys.modules.get("pandas"), "NA", None)
 
 
 def _kind(of: type) -> str | None:
-    """Return the kind of labels of a type; floats must be integral, which is checked later."""
+    """Return the kind of labels of a type. Floats must be integral, which is checked later."""
     if issubclass(of, str):
         return "strings"
     if issubclass(of, bool | np.bool_):
@@ -139,13 +139,13 @@ def _integral(labels: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def refuse_masked(values: Any, what: str) -> None:
-    """TypeError for a masked array: numpy would forget the mask."""
+    """Raise TypeError for a masked array, because numpy would ignore the mask."""
     if np.ma.isMaskedArray(values):
         raise TypeError(f"{what} must not be a masked array. Leave out the masked rows.")
 
 
 def integers(labels: list[int]) -> NDArray[Any]:
-    """Return large integers as labels without the loss of digits that numpy would cause.
+    """Return large integers as labels with all digits, which numpy could lose.
 
     >>> integers([2**64 - 1, 0])
     array([18446744073709551615,                    0], dtype=uint64)
@@ -162,7 +162,7 @@ def integers(labels: list[int]) -> NDArray[Any]:
 
 
 def check_text(texts: Iterable[str], what: str) -> None:
-    """Refuse half of a surrogate pair, which is no text and could not be stored."""
+    """Raise ValueError for half of a surrogate pair, which is not valid text."""
     for text in texts:
         try:
             text.encode()

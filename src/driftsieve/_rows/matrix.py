@@ -20,7 +20,7 @@ _INDEX_KINDS = [(np.dtype(kind), np.dtype(kind)) for kind in (np.int32, np.int64
 
 
 def check_readable(X: Any) -> None:
-    """TypeError for what numpy and scikit-learn would take for something else."""
+    """Raise TypeError for inputs that numpy or scikit-learn would misinterpret."""
     if np.ma.isMaskedArray(X):
         raise TypeError(
             "X must not be a masked array. Pass X.filled(np.nan), with missing='ignore'."
@@ -30,14 +30,14 @@ def check_readable(X: Any) -> None:
 
 
 def as_matrix(X: Any) -> Matrix:
-    """Return a float matrix, without a copy if possible; values are not validated."""
+    """Return a float matrix, without a copy if possible. Values are not validated."""
     return _csr(X) if sparse.issparse(X) else _dense(X)
 
 
 def validated_matrix(matrix: Matrix, names: FeatureNames | None, missing: Missing) -> Matrix:
-    """Return the matrix with finite values (or NaN where allowed) and canonical CSR indices.
+    """Return the matrix with finite values (or NaN if allowed) and canonical CSR indices.
 
-    The same object where it is so already; RowError names the first value that is not.
+    A valid matrix is returned unchanged. RowError names the first invalid value.
     """
     matrix = matrix if isinstance(matrix, np.ndarray) else _canonical(matrix)
     _check_finite(matrix, names, allow_nan=missing == "ignore")
@@ -52,7 +52,7 @@ def _dense(X: Any) -> NDArray[Any]:
             f"Expected 2D array, got {matrix.ndim}D array instead. Reshape your data using "
             "array.reshape(-1, 1) for a single feature or array.reshape(1, -1) for a single row."
         )
-    # Only a matrix that C++ cannot address (fields of packed records, say) is copied.
+    # Copies only a matrix that C++ cannot address, such as fields of packed records.
     return np.require(_as_float(matrix), requirements="A")
 
 
@@ -62,7 +62,7 @@ def _csr(X: Any) -> sparse.csr_array:
         raise ValueError(f"Expected 2D sparse array, got {X.ndim}D instead.")
     csr = sparse.csr_array(X)
     csr.indices, csr.indptr = map(np.ascontiguousarray, (csr.indices, csr.indptr))
-    is_float = csr.dtype in (np.float32, np.float64)  # others are summed as scipy does, then cast
+    is_float = csr.dtype in (np.float32, np.float64)  # others are added as scipy does, then cast
     if not is_float or (csr.indices.dtype, csr.indptr.dtype) not in _INDEX_KINDS:
         csr = _canonical(csr)
     csr.data = np.ascontiguousarray(_as_float(csr.data))
@@ -75,12 +75,12 @@ def _canonical(csr: sparse.csr_array) -> sparse.csr_array:
         csr.indices, csr.indptr, csr.shape[1]
     ):
         return csr
-    # Both become of one kind. An index out of range would be read outside the array, and scipy
-    # does not check for that where the last pointer is 0.
+    # Both get one type. scipy would read outside of the array for an index out of range, which it
+    # does not check if the last pointer is 0.
     if (np.diff(csr.indptr) < 0).any():
         raise ValueError("Sparse X: index pointer values must form a non-decreasing sequence.")
     csr.check_format(full_check=True)
-    csr = csr.copy()  # the constructor shares the caller's arrays
+    csr = csr.copy()  # the constructor shares the arrays of the caller
     csr.sum_duplicates()
     return csr
 
@@ -97,7 +97,7 @@ def check_numeric(dtype: np.dtype[Any], what: str) -> None:
 
 
 def _check_finite(matrix: Matrix, names: FeatureNames | None, *, allow_nan: bool) -> None:
-    """Raise for the first infinity, or NaN unless allowed, naming where it is."""
+    """Raise RowError for the first infinity, or NaN unless allowed, with its position."""
     if isinstance(matrix, np.ndarray):
         bad = find_bad_value(matrix, allow_nan)
         if bad is None:

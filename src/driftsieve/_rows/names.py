@@ -1,4 +1,4 @@
-"""Names of features: those given, or x<index> where a feature has only an index."""
+"""Names of features: those that were given, otherwise x and the index."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, overload
 
 
 class NumberedNames(Sequence[str]):
-    """The names x<first>, x<first + 1>, ... without memory for each: there may be millions.
+    """The names x<first>, x<first + 1>, ... without memory for each of millions.
 
     >>> names = NumberedNames(1, 5)
     >>> names[4], list(names[1:3]), names[:2] == ("x1", "x2")
@@ -20,7 +20,7 @@ class NumberedNames(Sequence[str]):
 
     @property
     def first(self) -> int:
-        """The index of the first feature."""
+        """Index of the first feature."""
         return self._indices.start
 
     def __len__(self) -> int:
@@ -52,7 +52,7 @@ class NumberedNames(Sequence[str]):
 
 
 class UniqueNames(tuple[str, ...]):
-    """Names that were checked, so that those of a whole stream are checked once."""
+    """Names that were checked. Those of a stream are checked only once."""
 
     __slots__ = ()
 
@@ -61,12 +61,12 @@ FeatureNames: TypeAlias = tuple[str, ...] | NumberedNames
 
 
 def name_of(feature: int, names: Sequence[str] | None) -> str:
-    """Return the name of the feature in a column; x3 for column 3 without names."""
+    """Return the name of a feature; x3 for column 3 without names."""
     return f"x{feature}" if names is None else str(names[feature])
 
 
 def joined_names(parts: Sequence[FeatureNames | None]) -> FeatureNames | None:
-    """Return the names of adjacent blocks of features; None if a block has no names."""
+    """Return the names of adjacent blocks of features, or None if a block has no names."""
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
@@ -77,7 +77,7 @@ def joined_names(parts: Sequence[FeatureNames | None]) -> FeatureNames | None:
 
 
 def unique_names(names: Sequence[Any], n_features: int) -> FeatureNames:
-    """Return the names, one per feature; raise ValueError or TypeError if not valid."""
+    """Return the names, one per feature; raise ValueError or TypeError if they are not valid."""
     if len(names) != n_features:
         raise ValueError(f"X has {n_features} features, but {len(names)} feature_names were given.")
     if isinstance(names, NumberedNames | UniqueNames):

@@ -20,18 +20,24 @@ from driftsieve._rows.vectors import as_floats, as_weights
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RawRows:
-    """Only the values of ``X``, and the order of sparse indices, are not validated.
+    """Rows whose values and order of sparse indices are not validated; all else is.
 
-    ``Bank.update`` takes raw rows because it finds values that are not finite while it sums up,
-    which costs less than a pass of its own. ``Batch`` is the validated type.
+    ``Bank.update`` accepts raw rows because it finds values that are not finite while it adds the
+    rows, which is faster than a separate pass. ``Batch`` is the validated type.
     """
 
     X: Matrix
+    """(n_rows, n_features) matrix."""
     y: NDArray[Any]
+    """(n_rows,) labels."""
     sample_weight: NDArray[np.float64] | None
+    """(n_rows,) weights; None if all are 1."""
     time: NDArray[np.float64] | None
+    """(n_rows,) times, or None."""
     feature_names: FeatureNames | None
-    has_dates: bool = False  # time was made of dates, and is in seconds
+    """Names of the columns, or None."""
+    has_dates: bool = False
+    """Whether the times were dates. They are in seconds since 1970."""
 
     def __repr__(self) -> str:
         kind = "dense" if isinstance(self.X, np.ndarray) else "sparse"
@@ -42,16 +48,41 @@ class RawRows:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return int(self.X.shape[0])
 
     @property
     def n_features(self) -> int:
-        """The number of columns."""
+        """Number of columns."""
         return int(self.X.shape[1])
 
     def part(self, rows: NDArray[np.bool_], n_features: int) -> Self:
-        """Return some rows and the first ``n_features`` columns, without a copy if possible."""
+        """Return some rows and the first columns, without a copy if possible.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows,) of bool
+            True for rows to keep.
+        n_features : int
+            Number of columns to keep.
+
+        Returns
+        -------
+        Batch
+            The part, of the same type.
+
+        See Also
+        --------
+        run : Consecutive rows.
+
+        Examples
+        --------
+        >>> from driftsieve import Batch
+        >>> batch = Batch.of([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [0, 1, 0])
+        >>> batch.part(batch.y == 0, 1).X
+        array([[1.],
+               [5.]])
+        """
         X, names = self.X, self.feature_names
         if n_features < self.n_features:
             X, names = X[:, :n_features], None if names is None else names[:n_features]
@@ -62,7 +93,29 @@ class RawRows:
         return replace(self, X=X[rows], y=y, sample_weight=weight, time=time, feature_names=names)
 
     def run(self, begin: int, end: int) -> Self:
-        """Return the rows from begin to end - 1; dense ones share memory."""
+        """Return the rows from begin to end - 1. Dense rows share memory.
+
+        Parameters
+        ----------
+        begin, end : int
+            Range of rows, as in a slice.
+
+        Returns
+        -------
+        Batch
+            The rows, of the same type.
+
+        See Also
+        --------
+        part : Any rows.
+
+        Examples
+        --------
+        >>> from driftsieve import Batch
+        >>> batch = Batch.of([[1.0], [3.0], [5.0]], [0, 1, 0])
+        >>> batch.run(1, 3).y
+        array([1, 0])
+        """
         rows = slice(begin, end)
         weight, time = (None if v is None else v[rows] for v in (self.sample_weight, self.time))
         return replace(self, X=self.X[rows], y=self.y[rows], sample_weight=weight, time=time)
@@ -79,7 +132,7 @@ def raw_rows(
 ) -> RawRows:
     """Check shapes and types as ``Batch.of`` documents them, without copying a float matrix."""
     check_readable(X)
-    # asking narwhals costs more than all the rest for a row of a thousand numbers
+    # The check by narwhals takes longer than everything else for a row of a thousand numbers.
     is_array = isinstance(X, np.ndarray) or sparse.issparse(X)
     if not is_array and nw.dependencies.is_into_dataframe(X):
         X, frame_names = matrix_of_frame(X)

@@ -13,11 +13,11 @@ from driftsieve._rows.labels import refuse_masked
 from driftsieve._rows.matrix import check_numeric
 from driftsieve.exceptions import RowError
 
-MAX_WEIGHT = 1e140  # sums of squares must stay within the range of double
+MAX_WEIGHT = 1e140  # keeps sums of squares in the range of float64
 
 
 def as_weights(values: ArrayLike) -> NDArray[np.float64]:
-    """Sample weights: finite, not negative, at most ``MAX_WEIGHT``."""
+    """Return sample weights: finite, not negative, at most ``MAX_WEIGHT``."""
     weight = as_floats(values, "sample_weight")[0]
     for bad, rule, advice in (
         (weight < 0, "must not be negative", "."),
@@ -30,7 +30,7 @@ def as_weights(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def as_floats(values: ArrayLike, what: str) -> tuple[NDArray[np.float64], bool]:
-    """Finite numbers, and whether they were dates."""
+    """Return finite numbers, and whether they were dates."""
     refuse_masked(values, what)
     has_zone = getattr(getattr(values, "dtype", None), "tz", None) is not None
     given = np.asarray(values, dtype="datetime64[us]" if has_zone else None)  # pandas: in UTC
@@ -50,7 +50,7 @@ def as_floats(values: ArrayLike, what: str) -> tuple[NDArray[np.float64], bool]:
 
 
 def seconds_of(moments: NDArray[Any]) -> NDArray[Any]:
-    """Seconds since 1970 of datetimes, in UTC where they say no other; NaN where there is none."""
+    """Return datetimes as seconds since 1970, in UTC unless they have a time zone; NaT as NaN."""
     if moments.dtype.kind == "O":
         if not all(isinstance(moment, date | np.datetime64 | None) for moment in moments):
             raise TypeError(
@@ -63,7 +63,7 @@ def seconds_of(moments: NDArray[Any]) -> NDArray[Any]:
 
 
 def _in_utc(moment: Any) -> Any:
-    """Return a datetime for numpy: without a time zone, and None for the NaT of pandas."""
+    """Return a datetime for numpy: without a time zone, and None for NaT."""
     if moment != moment:
         return None
     if getattr(moment, "tzinfo", None) is None:

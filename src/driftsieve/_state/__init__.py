@@ -1,1 +1,1 @@
-"""What a bank knows beside its numbers: columns, classes, limits and how a snapshot is taken."""
+"""The state of a bank apart from its numbers: columns, classes, limits and snapshots."""

@@ -1,4 +1,4 @@
-"""The columns of banks and batches, and which go together."""
+"""The columns of banks and batches, and which of them fit together."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from driftsieve._rows.raw import RawRows
 
 
 class Columns(NamedTuple):
-    """Those of a bank or a batch; if it is sparse, others may follow that were all 0."""
+    """The columns of a bank or a batch. Sparse ones may be followed by others that were all 0."""
 
     names: FeatureNames | None
     n: int
     is_sparse: bool
-    n_left_out: int = 0  # after the others: a bank had no room for them
+    n_left_out: int = 0  # further columns, which on_limit="ignore_new" left out
 
     @classmethod
     def of(cls, rows: RawRows) -> Columns:
         return cls(rows.feature_names, rows.n_features, bool(sparse.issparse(rows.X)))
 
     def check(self, batch: Columns) -> None:
-        """ValueError if a bank of these columns cannot take in rows of those.
+        """Raise ValueError if rows with other columns cannot be added to a bank with these.
 
-        Sparse rows may be narrower (what is absent is 0) or wider (columns are added).
+        Sparse rows may be narrower (absent entries are 0) or wider (columns are added).
         """
         expected = self.n + self.n_left_out
         if not (self.is_sparse and batch.is_sparse) and batch.n != expected:
@@ -39,7 +39,7 @@ class Columns(NamedTuple):
                 f"X has {batch.n} features, but {expected} features were expected, as in the rows "
                 f"before{hint if batch.is_sparse else ''}."
             )
-        if self.names is batch.names:  # mostly, and there may be millions
+        if self.names is batch.names:  # the usual case, and there may be millions of names
             return
         shared = min(len(self.names or ()), len(batch.names or ()))
         known, names = (self.names or ())[:shared], (batch.names or ())[:shared]
@@ -51,7 +51,7 @@ class Columns(NamedTuple):
             )
 
     def names_with(self, batch: Columns) -> FeatureNames | None:
-        """All names, after ``check``; ValueError if some columns would have one and others none."""
+        """Return all names, after ``check``; raise ValueError if only some columns have one."""
         known = self.names or ()
         names = max(known, batch.names or (), key=len)
         width = max(self.n, batch.n)
@@ -71,10 +71,10 @@ NO_COLUMNS = Columns(None, 0, is_sparse=True)
 def united(
     ours: Columns, theirs: Columns, missing: Missing
 ) -> tuple[FeatureNames | None, NDArray[np.uint64], int]:
-    """All names, where each of their columns stands, and how many columns there are.
+    """Return all names, the position of each of their columns, and the number of columns.
 
     A column that a dense bank does not have is missing in its rows, which is a ValueError with
-    ``missing="error"``; one that a sparse bank does not have was 0.
+    ``missing="error"``. A column that a sparse bank does not have was 0.
 
     >>> united(Columns(("a", "b"), 2, True), Columns(("b", "c"), 2, True), "error")
     (('a', 'b', 'c'), array([1, 2], dtype=uint64), 3)

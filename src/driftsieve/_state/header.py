@@ -1,4 +1,4 @@
-"""What Python knows of the rows of a bank: labels, names, limits and what was left out."""
+"""Header: the labels, names, limits and counts of a bank that the core does not need."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from driftsieve._rows.labels import check_text
 from driftsieve._rows.names import FeatureNames, NumberedNames, UniqueNames
 from driftsieve._state.limits import Limits
 from driftsieve._state.settings import Fading
-from driftsieve._storage.envelope import malformed
+from driftsieve._storage.envelope import malformed, require
 
 
 class Header(NamedTuple):
@@ -46,18 +46,18 @@ class Header(NamedTuple):
         """Restore the header of ``stored``; raise ValueError if it does not match the bank."""
         try:
             labels = ClassIndex.restored(header.get("labels"), header.get("label_kind"))
-            _require(len(labels) == n_classes, "labels")
+            require(len(labels) == n_classes, "labels")
             names = header.get("feature_names")
             if type(names) is int:
-                _require(0 <= names <= 2**53, "names")
+                require(0 <= names <= 2**53, "names")
                 names = NumberedNames(names, n_features)
             elif names is not None:
                 sound = isinstance(names, list) and all(isinstance(name, str) for name in names)
-                _require(sound and len(names) == n_features == len(set(names)), "names")
+                require(sound and len(names) == n_features == len(set(names)), "names")
                 check_text(names, "Feature names")
                 names = UniqueNames(names)
             ignored = header.get("ignored", [0, 0, 0])
-            _require(
+            require(
                 isinstance(ignored, list)
                 and len(ignored) == 3
                 and all(type(count) is int and count >= 0 for count in ignored),
@@ -65,13 +65,8 @@ class Header(NamedTuple):
             )
             limits = Limits.restored(header.get("limits", {}))
             fading = header.get("half_life")
-            _require(fading is None or fading in get_args(Fading), "half-life")
+            require(fading is None or fading in get_args(Fading), "half-life")
         except (TypeError, ValueError) as error:
             raise malformed(error) from error
         rows, features, values = ignored
         return cls(labels, names, limits, rows, features, values, fading)
-
-
-def _require(sound: bool, what: str) -> None:
-    if not sound:
-        raise ValueError(f"the {what} do not fit the bank.")

@@ -1,4 +1,4 @@
-"""Rows on their way into the core: within the limits, and classes by number."""
+"""Rows on their way into the core: within the limits, with classes as numbers."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from driftsieve.batch import Batch
 
 
 class Intake(NamedTuple):
-    """Rows, the number of the class of each, and the classes there are with them."""
+    """Rows, the class number of each, and the labels of all classes including theirs."""
 
     rows: RawRows
     classes: NDArray[np.uint32]
     labels: ClassIndex
-    ignored_values: int = 0  # of sparse columns that were 0 in every row before
+    ignored_values: int = 0  # values of sparse columns that were 0 in every row before
 
     @classmethod
     def of(cls, rows: RawRows, known: ClassIndex) -> Intake:
-        """Take all of the rows."""
+        """Return an intake of all rows."""
         return cls(rows, *known.encode(rows.y))
 
     def part(self, sizes: Sizes, core: CoreBank) -> Intake:
-        """Return the rows of the first classes and the first columns, or of the columns seen."""
+        """Return the rows of the first classes, with the first columns or those seen before."""
         if sizes == (self.rows.n_features, len(self.labels), False):
             return self
         kept = self.classes < sizes.classes
@@ -43,10 +43,11 @@ class Intake(NamedTuple):
         return Intake(rows, self.classes[kept], labels, some.X.size - rows.X.size)
 
     def admitted(self, core: CoreBank, known: Header, n_threads: int) -> Intake:
-        """Return the part within the limits of the bank; LimitError if there is none."""
+        """Return the part within the limits of the bank; raise LimitError if there is none."""
         width = self.rows.n_features
         if core.ticks and not core.is_sparse:
-            # Dense columns that were left out once stay out: their earlier rows are not known.
+            # Dense columns that were left out once stay out, because their earlier rows are
+            # unknown.
             width = min(width, core.n_features)
 
         def bytes_with(sizes: Sizes, limit: float, be_sure: bool) -> float:
@@ -58,16 +59,16 @@ class Intake(NamedTuple):
         return self.part(sizes, core)
 
     def bytes_with(self, core: CoreBank, n_threads: int, limit: float, be_sure: bool) -> int:
-        """Return the size of the state with these rows: see ``BytesWith``."""
+        """Return the size of the state with these rows, see ``BytesWith``."""
         X, how = self.rows.X, (n_threads, isinstance(self.rows, Batch), limit, be_sure)
         if isinstance(X, np.ndarray):
             return core.bytes_with_dense(X, *self._vectors, *how)
         return core.bytes_with_csr(X.data, X.indices, X.indptr, X.shape[1], *self._vectors, *how)
 
     def call(self, core: CoreBank, n_threads: int, header: Header) -> Callable[[], bool]:
-        """Take in the rows; False, and nothing changed, if raw rows turn out to be invalid.
+        """Return the call that adds the rows; it returns False, unchanged, for invalid raw rows.
 
-        It is one call of the core, so that no interrupt comes between it and the next of its kind.
+        It is a single call of the core, so that no interrupt can separate its parts.
         """
         X, rest = self.rows.X, (*self._vectors, n_threads, isinstance(self.rows, Batch), header)
         if isinstance(X, np.ndarray):

@@ -1,4 +1,4 @@
-"""Limits: how large a bank may get, and which rows, features and classes are admitted."""
+"""Limits: the largest size of a bank, and which rows, features and classes are admitted."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Limits:
     >>> Limits(max_classes=2).check_classes(3)
     Traceback (most recent call last):
     ...
-    driftsieve.exceptions.LimitError: There would be 3 classes, but max_classes is 2. Check that y
-    is a class label. Raise max_classes, or pass on_limit="ignore_new" to leave out and count the
-    rest.
+    driftsieve.exceptions.LimitError: The number of classes must be at most max_classes=2, got 3.
+    Check that y is a class label. Raise max_classes, or pass on_limit="ignore_new" to leave out and
+    count the rest.
     """
 
     max_features: int = MAX_FEATURES
@@ -77,25 +77,24 @@ class Limits:
     def check_features(self, n_features: int, ways_out: str | None = None) -> None:
         if n_features > self.max_features:
             raise LimitError(
-                f"There would be {n_features:,} features, but {arg('max_features')} is "
-                f"{self.max_features:,}. {ways_out or _ways_out('max_features')}"
+                f"The number of features must be at most {arg('max_features', self.max_features)}, "
+                f"got {n_features}. {ways_out or _ways_out('max_features')}"
             )
 
     def check_classes(self, n_classes: int) -> None:
         if n_classes > self.max_classes:
             raise LimitError(
-                f"There would be {n_classes:,} classes, but {arg('max_classes')} is "
-                f"{self.max_classes:,}. Check that y is a class label. {_ways_out('max_classes')}"
+                f"The number of classes must be at most {arg('max_classes', self.max_classes)}, "
+                f"got {n_classes}. Check that y is a class label. {_ways_out('max_classes')}"
             )
 
     def admit(
         self, known: Sizes, wanted: Sizes, bytes_with: BytesWith, nbytes: Callable[[], int]
     ) -> Sizes:
-        """Return the numbers of features and classes that are admitted of those ``wanted``.
+        """Return the admitted numbers of features and classes; raise LimitError if there are none.
 
-        Where the rows do not fit, a LimitError is raised. With ``on_limit="ignore_new"``, first
-        new features and then new classes are left out instead; if ``known`` is of ``only_seen``
-        columns, those that were 0 in every row so far are new.
+        With ``on_limit="ignore_new"``, first new features and then new classes are left out. If
+        ``known`` has ``only_seen``, columns that were 0 in every row so far count as new.
         """
         if not self.ignores_new:
             self.check_features(wanted.features)
@@ -105,7 +104,7 @@ class Limits:
             features = max(known.features, min(wanted.features, self.max_features))
             classes = max(known.classes, min(wanted.classes, self.max_classes))
             choices = [Sizes(features, classes)]
-            if known.features:  # otherwise nothing would be left
+            if known.features:
                 choices += [Sizes(known.features, classes, known.only_seen), known]
         needed = 0.0
         for sizes in dict.fromkeys(choices):
@@ -115,13 +114,13 @@ class Limits:
             if needed <= limit:
                 return sizes
         raise LimitError(
-            f"The state takes {nbytes():,} bytes and would need {needed:,.0f} or more with these "
-            f"rows, but {arg('max_bytes')} is {self.bytes:,.0f}. Raise {arg('max_bytes')}, or use "
-            f"a larger {arg('epsilon')} or fewer features."
+            f"The size of the state must be at most {self.bytes:,.0f} bytes ({arg('max_bytes')}), "
+            f"got {needed:,.0f} or more with these rows and {nbytes():,} without. Raise "
+            f"{arg('max_bytes')}, or use a larger {arg('epsilon')} or fewer features."
         )
 
     def stored(self) -> dict[str, Any]:
-        """Those that are not the default; an infinite number has no JSON."""
+        """Return the limits that are not the default. JSON has no infinite numbers."""
         default = Limits()
         values = {name: getattr(self, name) for name in self.__slots__}
         if self.max_bytes is not None and math.isinf(self.max_bytes):

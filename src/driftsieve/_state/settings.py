@@ -1,4 +1,4 @@
-"""Settings of a bank as callers give them."""
+"""Validation of the settings of a bank."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ HalfLife: TypeAlias = float | str | timedelta | np.timedelta64
 """A number of ticks of the clock, or a duration: "30d", "12h", a timedelta of any kind."""
 
 HalfLives: TypeAlias = HalfLife | Sequence[HalfLife | None] | NDArray[Any]
-"""One half-life, or several that are kept side by side; None is never to forget."""
+"""One half-life, or several that a bank keeps; None means no fading."""
 
 AUTO: Literal["auto"] = "auto"
 """The half-life is learned from the data."""
 
 Fading = Literal["number", "duration"]
-"""How a half-life was given; a duration is in seconds."""
+"""Type of a half-life; a duration is in seconds."""
 
 _UNITS = {
     "ms": 1e-3,
@@ -37,17 +37,17 @@ _UNITS = {
     **dict.fromkeys(("w", "week"), 604_800.0),
 }
 _PART = r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]+)\s*"
-_LATEST = 1e11  # seconds since 1970, in the year 5138: larger numbers are milliseconds
+_LATEST = 1e11  # seconds since 1970, in the year 5138; larger numbers are taken for milliseconds
 
 
 def check_number(name: str, value: Any, unit: str = "") -> None:
-    """TypeError unless it is a number."""
+    """Raise TypeError unless the value is a number."""
     if not isinstance(value, Real):
         raise TypeError(f"{arg(name)} must be a number{unit}, got {value!r}.")
 
 
 def seconds_of_duration(duration: Any) -> float | None:
-    """Seconds in a duration; None for a number, and ValueError for other text.
+    """Return the seconds of a duration, or None for a number; raise ValueError for other text.
 
     >>> seconds_of_duration("1d 12h"), seconds_of_duration(timedelta(hours=12))
     (129600.0, 43200.0)
@@ -55,7 +55,7 @@ def seconds_of_duration(duration: Any) -> float | None:
     if isinstance(duration, np.timedelta64):  # numpy calls it an integer
         try:
             return float(duration / np.timedelta64(1, "s"))
-        except TypeError:  # months and years have no fixed length, some have no unit
+        except TypeError:  # months and years have no fixed length, and some durations have no unit
             raise ValueError(
                 f"{arg('half_life')} must be in weeks, days or shorter units, "
                 f"got {np.datetime_data(duration)[0]!r}."
@@ -64,7 +64,8 @@ def seconds_of_duration(duration: Any) -> float | None:
         return duration.total_seconds()
     if not isinstance(duration, str):
         return None
-    text = duration if "M" in duration else duration.lower()  # 1M is a month, of no fixed length
+    # 1M is a month, which has no fixed length
+    text = duration if "M" in duration else duration.lower()
     parts = re.findall(_PART, text) if re.fullmatch(f"(?:{_PART})+", text) else []
     units = [unit if unit in _UNITS else unit.removesuffix("s") for _, unit in parts]
     if not parts or not all(unit in _UNITS for unit in units):
@@ -76,9 +77,9 @@ def seconds_of_duration(duration: Any) -> float | None:
 
 
 def half_life_of(decay: float | None, half_life: HalfLife | None, clock: str) -> float:
-    """Half-life in ticks of the clock (seconds for a duration), infinite where nothing fades.
+    """Return the half-life in ticks of the clock (seconds for a duration), infinite without fading.
 
-    ValueError unless at most one of the two is given, and for durations with other clocks.
+    Raise ValueError if both are given, or for a duration with another clock.
     """
     if decay is not None:
         check_number("decay", decay)
@@ -108,21 +109,21 @@ def half_life_of(decay: float | None, half_life: HalfLife | None, clock: str) ->
 
 
 def is_ladder(half_life: Any) -> TypeGuard[Sequence[HalfLife | None] | NDArray[Any]]:
-    """Whether these are several half-lives, or a list of one."""
+    """Return whether there are several half-lives, or a list of one."""
     if isinstance(half_life, np.ndarray):
         return half_life.ndim > 0
     return isinstance(half_life, Sequence) and not isinstance(half_life, str | bytes)
 
 
 def is_auto(half_life: Any) -> bool:
-    """Whether the half-life is to be learned."""
+    """Return whether the half-life is learned."""
     return isinstance(half_life, str) and half_life == AUTO
 
 
 def half_lives_of(
     decay: float | None, half_life: HalfLives | None, clock: str
 ) -> tuple[float, ...]:
-    """All half-lives as ``half_life_of`` gives them, the shortest first.
+    """Return all half-lives as ``half_life_of`` does, the shortest first.
 
     >>> half_lives_of(None, [None, 500, 1000], "row")
     (500.0, 1000.0, inf)
@@ -151,9 +152,9 @@ def half_lives_of(
 
 
 def fading_of(decay: float | None, half_life: HalfLives | None) -> Fading | None:
-    """How the half-life was given; None where nothing fades.
+    """Return the type of the half-life, or None without fading.
 
-    ValueError where some half-lives of a list are numbers and others durations.
+    Raise ValueError if some half-lives of a list are numbers and others durations.
     """
     if is_ladder(half_life):
         kinds = {fading_of(None, each) for each in half_life} - {None}
@@ -171,10 +172,10 @@ def fading_of(decay: float | None, half_life: HalfLives | None) -> Fading | None
 
 
 def check_times(fading: Fading | None, latest: float, *, are_dates: bool) -> None:
-    """ValueError where the unit of the times is not that of the half-life.
+    """Raise ValueError if the unit of the times is not that of the half-life.
 
-    A number of seconds is too easily meant as a number of days, so that dates need a duration.
-    Numbers are in seconds where the half-life is a duration.
+    A number of seconds is easily taken for a number of days, so dates need a duration. Numbers are
+    in seconds if the half-life is a duration.
     """
     if fading == "number" and are_dates:
         raise ValueError(
@@ -189,14 +190,14 @@ def check_times(fading: Fading | None, latest: float, *, are_dates: bool) -> Non
 
 
 def refuse_digit_dates(fading: Fading | None, times: ArrayLike) -> None:
-    """ValueError where the first times of a stream are all dates in digits, such as 20200131.
+    """Raise ValueError if the first times of a stream are all dates in digits, such as 20200131.
 
     As numbers they would be seconds, or ticks of which a month has 70 or 8,870.
     """
     if fading is None:
         return
     t = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    for time_of_day in (1.0, 1e4, 1e6):  # none, of minutes or of seconds
+    for time_of_day in (1.0, 1e4, 1e6):  # without a time of day, with minutes, with seconds
         days, rest = np.divmod(t, time_of_day)
         month, day = days // 100 % 100, days % 100
         in_year = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31) & (rest % 1 == 0)
@@ -208,7 +209,7 @@ def refuse_digit_dates(fading: Fading | None, times: ArrayLike) -> None:
 
 
 def stored_half_life(half_life: HalfLives | None) -> Any:
-    """Return the half-life for JSON; equal durations give equal text.
+    """Return the half-life for JSON; equal durations give equal strings.
 
     >>> stored_half_life("1d"), stored_half_life(timedelta(days=1)), stored_half_life(30)
     ('86400.0s', '86400.0s', 30)
@@ -223,7 +224,7 @@ def stored_half_life(half_life: HalfLives | None) -> Any:
 
 
 def thread_count(n_threads: int | None) -> int:
-    """As many as wanted; None and -1 are all cores of this process, -2 all but one, and so on."""
+    """Return the number of threads; None and -1 mean all cores of this process, -2 all but one."""
     n_cores = _platform.n_cores()
     if n_threads is None:
         return n_cores
@@ -235,7 +236,7 @@ def thread_count(n_threads: int | None) -> int:
 
 
 def tick_of_merge(start: float | None, clock: str, fades: bool, ticks: int) -> float:
-    """Return the tick of a bank at `ticks` at which the rows of another bank begin."""
+    """Return the tick at which the rows of another bank begin; `ticks` is the clock of this one."""
     if clock == "time":
         if start is not None:
             raise ValueError(

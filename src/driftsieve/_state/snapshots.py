@@ -1,4 +1,4 @@
-"""From the compiled states of features to a ``Snapshot``."""
+"""Creation of a ``Snapshot`` from the compiled states of features."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ def take_snapshots(
     n_threads: int,
     rungs: Sequence[int],
 ) -> list[Snapshot]:
-    """Return features, from an index on and so many, as they are now at half-lives by index."""
+    """Return snapshots of a range of features at half-lives by index."""
     begin, n_features = features
     _, place = known.labels.sorted()
-    frozen = core.freeze([*rungs], begin, n_features, n_bins, place, n_threads)
+    arrays_by_rung = core.freeze([*rungs], begin, n_features, n_bins, place, n_threads)
     seen = core.seen(begin, n_features)
     names = known.names and known.names[begin : begin + n_features]
     return [
         _snapshot(core, known, (begin, n_features, names, seen), rung, arrays)
-        for rung, arrays in zip(rungs, frozen, strict=True)
+        for rung, arrays in zip(rungs, arrays_by_rung, strict=True)
     ]
 
 
 def take_chosen(
     core: CoreBank, known: Header, n_bins: int, chosen: NDArray[np.uint64], rungs: Sequence[int]
 ) -> list[Snapshot]:
-    """Return some features, by index and without names, at half-lives by index."""
+    """Return snapshots of some features, by index and without names, at half-lives by index."""
     _, place = known.labels.sorted()
-    frozen = core.freeze_some([*rungs], chosen, n_bins, place)
+    arrays_by_rung = core.freeze_some([*rungs], chosen, n_bins, place)
     return [
         _snapshot(core, known, (0, len(chosen), None, None), rung, arrays)
-        for rung, arrays in zip(rungs, frozen, strict=True)
+        for rung, arrays in zip(rungs, arrays_by_rung, strict=True)
     ]
 
 
 def take_stacked(
     core: CoreBank, known: Header, n_bins: int, chosen: NDArray[np.uint64], rungs: Sequence[int]
 ) -> Snapshot | None:
-    """Return some features at several half-lives, as one snapshot with the features of all.
+    """Return some features at several half-lives as one snapshot.
 
-    Weights are relative to all weight at their half-life. What a snapshot has for all features
-    together is that of no half-life: functions of this one may use its arrays by feature only.
-    None while rows of fewer than two classes have weight at one of the half-lives.
+    Weights are relative to all weight at their half-life. The values that a snapshot has for all
+    features together are of no half-life: functions of this one may use only arrays by feature.
+    None if a half-life has weight in fewer than two classes.
     """
     classes, place = known.labels.sorted()
     totals = np.array([core.totals(rung) for rung in rungs]).reshape(len(rungs), -1, 3)
@@ -62,11 +62,11 @@ def take_stacked(
     if (present.sum(axis=1) < 2).any():
         return None
     n, unit = len(chosen), 1 / all_weight[:, None, None]
-    frozen = [*zip(*core.freeze_some([*rungs], chosen, n_bins, place), strict=True)]
+    arrays_by_rung = [*zip(*core.freeze_some([*rungs], chosen, n_bins, place), strict=True)]
     weight, squared, mean, centred_mean, var, bins = (
-        None if parts[0] is None else np.stack(parts) for parts in frozen[:6]
+        None if parts[0] is None else np.stack(parts) for parts in arrays_by_rung[:6]
     )
-    effect = [np.ones(n) if part is None else part for part in frozen[-1]]
+    effect = [np.ones(n) if part is None else part for part in arrays_by_rung[-1]]
     if weight is None or squared is None:  # the same for all features
         shape = (len(rungs), len(classes), n)
         weight = np.broadcast_to(weights[:, :, None], shape)
@@ -132,7 +132,7 @@ def _snapshot(
 
 
 def _effective(weight: Any, squared: Any) -> Any:
-    """(sum w)**2 / sum w**2, as a square so that tiny weights do not vanish; 0 without weight."""
+    """Return (sum w)**2 / sum w**2, 0 without weight; the form keeps tiny weights."""
     root = np.sqrt(squared)
-    with np.errstate(over="ignore"):  # squares that no rows have, but bytes may
+    with np.errstate(over="ignore"):  # deserialized squares may be smaller than any rows could have
         return np.divide(weight, root, out=np.zeros_like(root), where=root > 0) ** 2

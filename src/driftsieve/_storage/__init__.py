@@ -1,1 +1,1 @@
-"""Stored states: the envelope, atomic writes and locks, fingerprints of files."""
+"""Stored states: the envelope, atomic writes, locks and fingerprints of files."""

@@ -90,11 +90,11 @@ def check(path: str | os.PathLike[str]) -> Path:
     """Return the file that ``path`` resolves to; raise OSError if ``replacing`` cannot write it."""
     target = Path(os.path.realpath(path))  # a link stays a link
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"{path}: the directory {target.parent} does not exist")
+        raise FileNotFoundError(f"{path}: The directory {target.parent} must exist, got none.")
     if target.exists() and not target.is_file():
-        raise IsADirectoryError(f"{path}: must be a regular file")
+        raise IsADirectoryError(f"{path}: The path must be a regular file, got another kind.")
     if not os.access(target.parent, os.W_OK):
-        raise PermissionError(f"{path}: the directory {target.parent} is not writable")
+        raise PermissionError(f"{path}: The directory {target.parent} must be writable.")
     return target
 
 

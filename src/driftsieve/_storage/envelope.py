@@ -77,7 +77,7 @@ def _opened(data: Bytes, kind: str) -> tuple[dict[str, Any], memoryview]:
     data = data.cast("B") if data.c_contiguous else memoryview(bytes(data))
     if len(data) < _FIXED.size or data[: len(MAGIC)] != MAGIC:
         raise StateError(
-            f"These bytes are not a Driftsieve {kind}: they do not begin with its magic."
+            f"These bytes must be a Driftsieve {kind}, got bytes without its magic number."
         )
     _, version, checksum, length = _FIXED.unpack_from(data)
     if version != VERSION:
@@ -86,14 +86,17 @@ def _opened(data: Bytes, kind: str) -> tuple[dict[str, Any], memoryview]:
             "driftsieve, or rebuild the state from the data."
         )
     if zlib.crc32(data[16:]) != checksum:
-        raise StateError("These bytes are truncated or corrupted: their checksum does not match.")
+        raise StateError(
+            "These bytes must match their checksum, got truncated or corrupted bytes. Restore them "
+            "from a copy, or rebuild the state from the data."
+        )
     if length > len(data) - _FIXED.size:
-        raise StateError("These bytes are malformed: the header is longer than they are.")
+        raise malformed("The header must not be longer than the bytes.")
     text, payload = data[_FIXED.size : _FIXED.size + length], data[_FIXED.size + length :]
     try:
         header = json.loads(bytes(text))
     except (ValueError, RecursionError) as error:
-        raise StateError("These bytes are malformed: their header is not JSON.") from error
+        raise malformed("The header must be JSON.") from error
     return header if isinstance(header, dict) else {}, payload
 
 
@@ -117,24 +120,31 @@ def unpack_arrays(data: Bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDA
     try:
         for name, dtype, shape in header["arrays"]:
             if dtype not in _DTYPES or any(type(n) is not int or n < 0 for n in shape):
-                raise ValueError(f"array {name!r} is {dtype!r} of shape {shape!r}")
+                raise ValueError(f"Array {name!r} must be valid, got {dtype!r} of shape {shape!r}.")
             count = math.prod(shape)
             if count * 8 > len(payload) - start:
-                raise ValueError(f"array {name!r} is longer than the bytes")
+                raise ValueError(f"Array {name!r} must not be longer than the bytes.")
             array = np.frombuffer(payload, dtype, count, start).reshape(shape)
             arrays[name] = array.astype(array.dtype.newbyteorder("="))
             start += array.nbytes
         if start != len(payload):
-            raise ValueError("there are extra bytes after the arrays")
+            raise ValueError("The bytes must end after the arrays, got more bytes.")
         return dict(header["meta"]), arrays
     except (KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
         raise malformed(error) from error
 
 
-def malformed(problem: Exception, what: str = "These bytes") -> StateError:
+def require(is_valid: bool, what: str) -> None:
+    """Raise ValueError unless a part of a restored state is valid."""
+    if not is_valid:
+        raise ValueError(f"The {what} must be valid and fit the rest of the state.")
+
+
+def malformed(problem: Exception | str) -> StateError:
     """Return the error for bytes with a correct checksum and invalid content.
 
     The problem may quote the content, so it is cut to one line of bounded length.
     """
     line = " ".join(str(problem).split())
-    return StateError(f"{what} are malformed: {line if len(line) <= 300 else line[:297] + '...'}")
+    line = line if len(line) <= 300 else line[:297] + "..."
+    return StateError(f"These bytes must be a valid state, got a malformed one. {line}")

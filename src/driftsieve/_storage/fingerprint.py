@@ -1,4 +1,4 @@
-"""Fingerprints of files, which tell whether the part that was read has changed."""
+"""Fingerprints of files, which show whether the part that was read has changed."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Fingerprint:
         return None
 
     def _digest(self, i: int, n_bytes: int) -> str:
-        """Return the digest of the first ``n_bytes`` of a file, which must not decrease."""
+        """Return the digest of the first ``n_bytes`` of a file; ``n_bytes`` must not decrease."""
         if n_bytes > self._done[i]:
             with Path(self._names[i]).open("rb", buffering=0) as file:
                 file.seek(self._done[i])
@@ -106,5 +106,5 @@ class Fingerprint:
 
 
 def _text(name: str) -> str:
-    """Return a name, which may be any bytes, as text that a state can store."""
+    """Return a name, which may be any bytes, as text that can be stored."""
     return name.encode("utf-8", "backslashreplace").decode()

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; errors are one line on standard error.
 
-    0: it is done. 1: it could not be done (a full disk, too little memory). 2: the input or the
-    arguments are at fault. 130, 143: stopped by Ctrl-C or SIGTERM.
+    0: success. 1: failure, such as a full disk or too little memory. 2: bad input or arguments.
+    130, 143: stopped by Ctrl-C or SIGTERM.
     """
     try:
         _open_closed_streams()
-        from driftsieve.cli.app import run  # here, so that Ctrl-C while it loads is quiet too
+        from driftsieve.cli.app import run  # imported here, so that Ctrl-C meanwhile prints nothing
 
         return run(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
@@ -26,9 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Give the standard streams that are closed (``>&-``) to nobody.
+    """Open standard streams that are closed (``>&-``) on the null device.
 
-    Else the next file that is opened would get their number, and what is meant for them.
+    Otherwise the next file to be opened would get their descriptor, and their output.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

@@ -1,4 +1,4 @@
-"""The commands, and how each run of one ends."""
+"""The commands, and the end of every run."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ COMMANDS = {
     "reproduce": "Make a table or figure of the paper: csv and markdown, png and svg, and what it "
     "claims.",
 }
-"""The first line of each command's docstring: the list of commands imports none of them."""
+"""The first line of the docstring of each command, so that the list of commands imports none."""
 
-_MODULES = {"reproduce": "driftsieve.reproduce.command"}  # others are in driftsieve.cli
+# other errors are handled in driftsieve.cli
+_MODULES = {"reproduce": "driftsieve.reproduce.command"}
 
 
 class Commands(TyperGroup):
     """Commands whose modules are imported when they are called.
 
-    numpy and scipy take longer to import than most commands take to run, so that each command
-    imports only what it needs, and the list of commands nothing.
+    Importing numpy and scipy takes longer than most commands, so each command imports only what it
+    needs, and the list of commands nothing.
     """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
@@ -40,7 +41,7 @@ class Commands(TyperGroup):
 
 
 def load(name: str) -> Any:
-    """Import a command; Ctrl-C meanwhile is quiet."""
+    """Import a command. Ctrl-C meanwhile prints nothing."""
     try:
         module = import_module(_MODULES.get(name, f"driftsieve.cli.{name}"))
     except KeyboardInterrupt:
@@ -82,7 +83,7 @@ def _options(
 
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
-    for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show is no error
+    for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show is not an error
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -91,7 +92,7 @@ def run(arguments: list[str]) -> int:
             code = command.main(arguments, "driftsieve", standalone_mode=False, obj=arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # What reads our output has seen enough. Python would complain when it flushes at exit.
+        # The reader of the output has closed it. Python would report that when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return FAILED
     except SystemExit as end:

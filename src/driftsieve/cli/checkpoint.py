@@ -1,4 +1,4 @@
-"""Checkpoints: all that a pass over a stream needs to go on as if it had never stopped."""
+"""Checkpoints: everything that a pass over a stream needs to continue after an interruption."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from driftsieve.memory.reading import AnyBank, bank_from_bytes
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How far a pass has come, in what input, and with what settings."""
+    """The position of a pass in its input, and its settings."""
 
-    position: int = 0  # the skip_rows with which as_batches goes on
+    position: int = 0  # the skip_rows with which as_batches continues
     rows_skipped: int = 0  # rows left out so far
-    reasons: tuple[str, ...] = ()  # why, for the first few of them
-    files: list[Seen] | None = None  # None where the input cannot be read twice
-    settings: dict[str, Any] = field(default_factory=dict)  # anything JSON holds
-    values_ignored: int = 0  # values left out of rows for want of room for their features
-    columns: dict[str, str] = field(default_factory=dict)  # what they are read as
+    reasons: tuple[str, ...] = ()  # the causes of the first few of them
+    files: list[Seen] | None = None  # None if the input cannot be read twice
+    settings: dict[str, Any] = field(default_factory=dict)  # JSON values
+    values_ignored: int = 0  # values left out of rows because of max_features
+    columns: dict[str, str] = field(default_factory=dict)  # kinds of columns
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A bank, the place of its rows in the input and the history of its scores, in one file.
+    """A bank, the position of its rows in the input and the history of its scores, in one file.
 
-    The file is an envelope: the place in its header, then the bytes of the bank and those of
-    the history. ``save`` replaces it whole: whenever the process dies, the file
-    is the old one or the new one. The same content gives the same bytes.
+    The file is an envelope: the position in its header, then the bytes of the bank and those of the
+    history. ``save`` replaces the whole file: whenever the process dies, the file is the old one or
+    the new one. The same content gives the same bytes.
 
     >>> import tempfile
     >>> from driftsieve import Bank
@@ -62,7 +62,7 @@ class Checkpoint:
             "settings": self.place.settings,
             "bank_bytes": len(bank),
         }
-        if self.place.values_ignored:  # else the bytes are those of earlier states
+        if self.place.values_ignored:  # otherwise the bytes are the same as before
             header["values_ignored"] = operator.index(self.place.values_ignored)
         if self.place.columns:
             header["columns"] = self.place.columns
@@ -74,7 +74,7 @@ class Checkpoint:
         header, payload = envelope.unpack(data, "checkpoint")
         place, size = _place(header), header.get("bank_bytes")
         if type(size) is not int or not 0 <= size <= len(payload):
-            raise ValueError("These bytes are malformed: the bank is longer than they are.")
+            raise envelope.malformed("The bank must not be longer than the bytes.")
         bank = bank_from_bytes(payload[:size], n_threads=n_threads)
         history = payload[size:]
         return cls(bank, place, ScoreHistory.from_bytes(history) if history else None)
@@ -108,6 +108,6 @@ def _place(header: dict[str, Any]) -> Place:
         and all(isinstance(f, list) and [type(part) for part in f] == kinds for f in files or ())
     )
     if not sound:
-        raise ValueError("These bytes are malformed: the position in the input is not valid.")
+        raise envelope.malformed("The position in the input must be valid.")
     seen = None if files is None else [Seen(*file) for file in files]
     return Place(position, rows_skipped, tuple(reasons), seen, settings, values_ignored, columns)

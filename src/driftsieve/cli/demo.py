@@ -1,4 +1,4 @@
-"""``driftsieve demo``: a small drifting stream, screened before your eyes."""
+"""``driftsieve demo``: a small drifting stream, screened live."""
 
 from __future__ import annotations
 

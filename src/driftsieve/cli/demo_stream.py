@@ -26,7 +26,7 @@ FEATURES = (
     "load",
     "light",
 )
-# What tells a fault from normal running: two features shift, the third only spreads wider.
+# Features that separate faults from normal rows: two are shifted, the third has a larger spread.
 BEFORE = ("temperature", "pressure", "vibration")
 AFTER = ("current", "torque", "noise")
 
@@ -36,8 +36,8 @@ def drifting_stream(
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.str_]]]:
     """Yield batches of sensor rows labelled ``"fault"`` or ``"normal"``, the same for each seed.
 
-    All features are noise but those of ``BEFORE`` in the first half of the batches and those of
-    ``AFTER`` in the second.
+    All features are noise except those of ``BEFORE`` in the first half of the batches and those of
+    ``AFTER`` in the second half.
 
     >>> X, y = next(drifting_stream(batch_size=4))
     >>> X.shape, y.shape
@@ -71,7 +71,7 @@ def screen() -> tuple[Bank, NDArray[np.float64], NDArray[np.float64]]:
 
 
 def main() -> None:
-    """Print how each feature ranked before the drift and how it ranks now."""
+    """Print the ranking before the drift and the current one."""
     bank, before, after = screen()
     rank_before, rank_after = rank(before, True), rank(after, True)
 

@@ -1,4 +1,4 @@
-"""Errors as the user sees them: one line on standard error, and an exit code."""
+"""User-facing errors: one line on standard error, and an exit code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from driftsieve.exceptions import SourceError, SourceWarning
 
 OK, FAILED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
-# typer brings its own copy of click or uses the one installed, as its version has it.
+# the copy of click in typer, or the installed one, depending on its version
 UsageError, ClickException = typer.BadParameter.__mro__[1:3]
 
 _TROUBLE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
@@ -34,14 +34,14 @@ class CommandError(Exception):
 
 
 def say(message: str) -> None:
-    """Print a line on standard error, with names made printable."""
+    """Print a line on standard error, with control codes in names escaped."""
     with suppress(OSError):  # standard error is closed
         print(printable(message), file=sys.stderr, flush=True)
 
 
 @contextmanager
 def saying_warnings() -> Iterator[None]:
-    """Warnings of sources as lines on standard error."""
+    """Print warnings of sources as lines on standard error."""
     with warnings.catch_warnings():
         usual = warnings.showwarning
 
@@ -57,7 +57,7 @@ def saying_warnings() -> Iterator[None]:
 
 
 def explain(error: BaseException) -> int:
-    """Say what went wrong in one line, and return the exit code that goes with it."""
+    """Print an error in one line, and return its exit code."""
     if os.environ.get("DRIFTSIEVE_DEBUG"):
         traceback.print_exception(error)
     if isinstance(error, ClickException):
@@ -94,7 +94,7 @@ def _usage(error: BaseException) -> int:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "driftsieve"
     message = " ".join(error.format_message().split())  # type: ignore[attr-defined]
-    if message:  # there is none where the help was shown instead
+    if message:  # empty if the help was shown instead
         say(f"{command}: {message} (see {command} --help)")
     return BAD_INPUT
 

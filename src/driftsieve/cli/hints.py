@@ -1,4 +1,4 @@
-"""What a user should know about a stream, in one line each, and only where it applies."""
+"""Hints about a stream for the user: one line each, only if they apply."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from driftsieve.memory.reading import AnyBank
 from driftsieve.scores.reader import Certificate
 from driftsieve.snapshot import Floats, Snapshot
 
-_FEW = 10  # effective rows of a class that is nearly absent
-_COARSE = 0.25  # rank error as a share of a class
+_FEW = 10  # effective rows below which a class is nearly absent
+_COARSE = 0.25  # largest rank error as a share of a class
 _WORTH = 1.5  # rows that count as one
 _NO_DRIFT = 0.02
 
@@ -23,7 +23,7 @@ _NO_DRIFT = 0.02
 def hints(
     bank: AnyBank, quality: Certificate, neighbours: Neighbours, *, has_history: bool
 ) -> list[str]:
-    """Return what applies to the rows that were screened."""
+    """Return the hints that apply to the rows that were screened."""
     longest = None if isinstance(bank, LearnedBank) else bank.half_lives[-1]
     now = bank.snapshot(features=slice(0), half_life=longest)
     fades = isinstance(bank, LearnedBank) or longest != math.inf
@@ -38,9 +38,9 @@ def hints(
 
 
 def look_shuffled(bank: LearnedBank, neighbours: Neighbours) -> bool:
-    """Whether a long memory is best and neighbouring rows do not resemble each other."""
+    """Return whether a long memory is best and neighbouring rows are not similar."""
     memory = bank.memory
-    is_steady = memory.gain < _NO_DRIFT and memory.length > bank.n_rows / 8  # NaN: not known
+    is_steady = memory.gain < _NO_DRIFT and memory.length > bank.n_rows / 8  # NaN: unknown
     return bank.clock == "row" and is_steady and neighbours.look_independent
 
 
@@ -101,7 +101,7 @@ def _autocorrelated(bank: AnyBank, neighbours: Neighbours) -> str:
     if neighbours.n_pairs < 200 or neighbours.are_sorted(len(bank.classes)):
         return ""
     both = np.clip(neighbours.columns, 0, 0.999) * min(max(neighbours.label, 0.0), 0.999)
-    worth = (1 + both) / (1 - both)  # of first-order autoregressions
+    worth = (1 + both) / (1 - both)  # for autoregressions of order 1
     if worth.max(initial=1.0) < _WORTH:
         return ""
     best = int(worth.argmax())
@@ -113,7 +113,7 @@ def _autocorrelated(bank: AnyBank, neighbours: Neighbours) -> str:
 
 
 def about_top(top: int, n_features: int, *, selects: bool) -> str:
-    """Return what was done where ``--top`` exceeds the number of features; "" where it does not.
+    """Return a note if ``--top`` exceeds the number of features, otherwise "".
 
     >>> about_top(50, 6, selects=True)
     '--top 50: all 6 features are listed; the best quarter counts as selected.'

@@ -1,4 +1,4 @@
-"""``driftsieve inspect``: what a state file holds."""
+"""``driftsieve inspect``: the content of a state file."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from driftsieve.memory.reading import AnyBank
 from driftsieve.report import to_json
 
 _SETTINGS = ("epsilon", "half_life", "decay", "clock", "missing", "moments", "quantiles")
-_N_CLASSES = _N_COLUMNS = 20  # shown to people
+_N_CLASSES = _N_COLUMNS = 20  # shown in the table
 
 
 def inspect(
     path: Annotated[Path, typer.Argument(metavar="BANK", help="A state, bank or history.")],
     json: Json = False,
 ) -> None:
-    """Tell what is in a bank: rows, classes, features, settings, bytes, certificate."""
+    """Show what a state file holds: rows, classes, features, settings, bytes and certificate."""
     state = read_state(path)
     content: dict[str, Any] = {"file": str(path), "file_bytes": path.stat().st_size}
     if state.bank is not None:

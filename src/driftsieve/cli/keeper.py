@@ -1,4 +1,4 @@
-"""Keeping the state of a run: when, where, and how to go on from it."""
+"""Checkpoints of a run: when and where to write them, and how to continue from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from driftsieve.cli.checkpoint import Checkpoint
 from driftsieve.cli.errors import CommandError, say
 from driftsieve.cli.run import Run
 
-_EVERY = re.compile(r"(\d(?:_?\d){0,17})\s*([smh]?)")  # int() refuses thousands of digits
+_EVERY = re.compile(r"(\d(?:_?\d){0,17})\s*([smh]?)")  # int() rejects thousands of digits
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -49,11 +49,11 @@ class Keeper:
         self.path = path
         self._run = run
         self._every = every or Every()
-        self._rows = run.bank.n_rows  # as of the last checkpoint
+        self._rows = run.bank.n_rows  # at the last checkpoint
         self._moment = time.monotonic()
 
     def after_batch(self) -> None:
-        """Write a checkpoint if it is time to."""
+        """Write a checkpoint if one is due."""
         rows, every = self._run.bank.n_rows, self._every
         by_rows = every.rows is not None and rows // every.rows > self._rows // every.rows
         waited = time.monotonic() - self._moment
@@ -86,7 +86,7 @@ class Keeper:
             return f"Stopped before the first batch. Nothing is saved in {self.path} yet."
         more = [a for a in arguments if a not in ("--force", "--resume")] + ["--resume"]
         if self._run.batches.total_bytes is None and "--accept-changed-input" not in more:
-            more.append("--accept-changed-input")  # a pipe cannot be checked
+            more.append("--accept-changed-input")  # a pipe cannot be compared
         again = shlex.join(["driftsieve", *more])
         return f"Stopped after {rows}, which are saved in {self.path}. To continue: {again}"
 

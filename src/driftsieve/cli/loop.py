@@ -1,4 +1,4 @@
-"""From the first batch to the results, through signals and bad rows."""
+"""The loop of a run, from the first batch to the results, with signals and bad rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from driftsieve.cli.signals import Signals, Stop
 
 
 def go(run: Run, keeper: Keeper, arguments: Sequence[str], results: Callable[[], None]) -> None:
-    """Take every batch, keep the state, then make the results.
+    """Screen every batch, write checkpoints, then make the results.
 
-    However it ends, all batches taken are in the state (if one is kept) and none in part.
+    However it ends, the state (if there is one) has all screened batches, and none in part.
     """
     with Signals() as signals:
         try:
@@ -32,7 +32,7 @@ def go(run: Run, keeper: Keeper, arguments: Sequence[str], results: Callable[[],
             with suppress(Stop), signals.whole():
                 if keeper.is_behind:
                     keeper.save()
-            tell_left_out(run)
+            report_left_out(run)
             raise CommandError(keeper.how_to_go_on(arguments), stop.code) from None
 
 
@@ -58,7 +58,7 @@ def _read(run: Run, keeper: Keeper, signals: Signals) -> None:
 
 @contextmanager
 def _noting(run: Run, keeper: Keeper) -> Iterator[None]:
-    """Errors after the last row say what became of the rows."""
+    """Add to errors after the last row where the rows are stored."""
     try:
         yield
     except Exception as error:
@@ -79,8 +79,8 @@ def _note_left_out(error: Exception, run: Run) -> None:
         error.add_note(f"Left out because of the limits: {beyond}.")
 
 
-def tell_left_out(run: Run) -> None:
-    """Say which rows and features a run did without."""
+def report_left_out(run: Run) -> None:
+    """Report the rows and features that a run left out."""
     if run.rows_skipped:
         say(f"Left out {show.count(run.rows_skipped, 'row')} that could not be used:")
         for reason in run.reasons:

@@ -1,4 +1,4 @@
-"""``driftsieve merge``: banks that saw different rows of one stream as one."""
+"""``driftsieve merge``: banks of different rows of a stream as one bank."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from driftsieve.cli.state import load_bank
 from driftsieve.memory.reading import AnyBank
 from driftsieve.report import to_json
 
-_OPTIONS = ("target", "sample_weight", "time", "categorical")  # what columns are for
+# the options with the roles of columns
+_OPTIONS = ("target", "sample_weight", "time", "categorical")
 
 
 def merge(
@@ -60,7 +61,7 @@ def merge(
 
 
 def _merged(banks: list[Path]) -> tuple[AnyBank, int]:
-    """All banks as one, and how many values their runs ignored."""
+    """Return all banks as one, and the number of values that their runs ignored."""
     merged, place = load_bank(banks[0])
     values_ignored = place.values_ignored
     known: dict[str, tuple[Any, Path]] = {}
@@ -84,7 +85,7 @@ def _merged(banks: list[Path]) -> tuple[AnyBank, int]:
 def _check_options(known: dict[str, tuple[Any, Path]], path: Path, place: Place) -> None:
     """Raise an error for a state that was read with other options than the states before."""
     for name in _OPTIONS:
-        if name not in place.settings:  # a bank alone does not tell
+        if name not in place.settings:  # a bank without a checkpoint has no options
             continue
         value = place.settings[name]
         value = sorted(value, key=str) if isinstance(value, list) else value

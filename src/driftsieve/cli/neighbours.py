@@ -1,4 +1,4 @@
-"""How much rows resemble the rows before them, measured along the way."""
+"""Similarity of each row to the rows before it, measured during a run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from driftsieve.batch import Batch
 from driftsieve.snapshot import Floats
 
-_COLUMNS, _ROWS = 32, 50_000  # how much is looked at
-_FEWEST = 50  # rows of a batch, within which neighbours are compared
+_COLUMNS, _ROWS = 32, 50_000  # largest numbers of columns and rows that are measured
+_FEWEST = 50  # rows of a batch within which neighbours are compared
 _MOST_RUNS = 100
 _UNLIKELY = math.log(1e-4)
 
@@ -25,13 +25,13 @@ class Neighbours:
 
     def __init__(self) -> None:
         self.n_rows = self.n_pairs = self.n_back = 0
-        self._runs: list[int] = []  # lengths of runs of labels, unless there are many
+        self._runs: list[int] = []  # lengths of runs of labels, unless there are many labels
         self._label = np.zeros(2)
         self._columns = np.zeros((2, 0))
         self._last: object = None
 
     def take(self, batch: Batch) -> None:
-        """Look at a batch."""
+        """Measure a batch."""
         self._count_runs(batch.y)
         if batch.time is not None:
             self.n_back += int((np.diff(batch.time) < 0).sum())
@@ -58,7 +58,7 @@ class Neighbours:
 
     @property
     def look_independent(self) -> bool:
-        """Whether nothing speaks against rows in random order; False for few rows."""
+        """Whether nothing indicates that the rows are not in random order; False for few rows."""
         largest = np.abs([self.label, *self.columns]).max()
         return self.n_pairs >= 1000 and bool(largest * math.sqrt(self.n_pairs) < 4)
 
@@ -81,7 +81,7 @@ class Neighbours:
 
 
 def _of_labels(y: NDArray[np.generic]) -> Floats:
-    """Return by how much more neighbours agree than any two rows, and how much more they could."""
+    """Return how much more neighbours agree than any two rows, and the maximum of that."""
     n = len(y)
     counts = np.unique(y, return_counts=True)[1]
     expected = (counts * (counts - 1)).sum() / n

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HalfLifeSetting: TypeAlias = float | str | list[float | str | None] | None
 
 
 def half_life_of_text(text: str) -> HalfLifeSetting:
-    """Return the argument of ``--half-life`` as settings keep it.
+    """Return the argument of ``--half-life`` as it is stored.
 
     That is "auto", None for no fading, a number, a normalized duration, or a list of them.
 
@@ -47,7 +47,7 @@ def half_life_of_text(text: str) -> HalfLifeSetting:
 
 
 def has_duration(half_life: HalfLifeSetting) -> bool:
-    """Whether a half-life is a duration, which takes times."""
+    """Return whether a half-life is a duration, which needs times."""
     each = half_life if isinstance(half_life, list) else [half_life]
     return any(isinstance(part, str) and part != AUTO for part in each)
 
@@ -67,7 +67,7 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path]
 def _is_same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
-    except OSError:  # they are not both there yet
+    except OSError:  # one of them does not exist yet
         return os.path.realpath(one) == os.path.realpath(other)
 
 

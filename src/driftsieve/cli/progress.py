@@ -23,26 +23,26 @@ from rich.text import Text
 from driftsieve._text import printable
 from driftsieve.sources import Batches
 
-_SHARE = 0.05  # of the time may go into finding the leaders
+_SHARE = 0.05  # share of the time for finding the leaders
 
 
 class Quiet:
-    """Shows nothing: there is no terminal."""
+    """Shows nothing, because there is no terminal."""
 
     def rows_done(self, rows: int, leaders: Callable[[], Sequence[str]]) -> None:
         pass
 
 
 class Bar(Progress):
-    """A bar on the terminal that reads the counts of the batches whenever it is drawn."""
+    """A progress bar that reads the counts of the batches whenever it is drawn."""
 
     def __init__(self, batches: Batches, console: Console, rows_before: int) -> None:
         self._batches = batches
         self._rows = rows_before
-        self._first: tuple[int, float] | None = None  # what the rate counts from
+        self._first: tuple[int, float] | None = None  # start of the measurement of the rate
         self._leaders = ""
         self._leaders_due = time.monotonic() + 0.5
-        self._task: TaskID | None = None  # the base class draws before there is one
+        self._task: TaskID | None = None  # the base class draws before there is a task
         known = batches.total_bytes is not None
         ahead = [BarColumn(), TaskProgressColumn()] if known else [SpinnerColumn()]
         times = TimeRemainingColumn(compact=True) if known else TimeElapsedColumn()
@@ -57,7 +57,7 @@ class Bar(Progress):
         self._task = self.add_task("", total=batches.total_bytes, rows="")
 
     def rows_done(self, rows: int, leaders: Callable[[], Sequence[str]]) -> None:
-        """So many rows are screened; ``leaders`` finds the best features, at a cost."""
+        """Show the number of screened rows; ``leaders`` finds the best features, which is slow."""
         self._rows = rows
         now = time.monotonic()
         self._first = self._first or (rows, now)

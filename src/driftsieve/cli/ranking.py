@@ -1,4 +1,4 @@
-"""The ranking that comes out of a bank: computed block by block, printed, written to a file."""
+"""The ranking of a bank: computed block by block, printed, and written to a file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_DIGITS = 6
 class Ranking:
     """The score of each feature, and the features from the best to the worst.
 
-    p-values take longer than all the rest, and are computed for the features that are shown.
+    p-values take longer than everything else, and are computed only for features that are shown.
     """
 
     score: str
@@ -39,7 +39,7 @@ class Ranking:
     names: FeatureNames | None
     blocks: Blocks
     half_life: float | None = None
-    """Which of several half-lives it is for."""
+    """The half-life, for a bank with several."""
 
     @classmethod
     def of(cls, bank: AnyBank, score: str, n_bins: int, half_life: float | None = None) -> Ranking:
@@ -73,7 +73,7 @@ class Ranking:
         return zip(*lists, strict=True)
 
     def digits(self, top: int | None = None) -> list[int]:
-        """Return how many digits of each score the rank errors support, six if there are none."""
+        """Return how many digits of each score are certain; six if the ranks have no error."""
         order = self.order[:top]
         if SCORES[self.score].needs == "moments":
             return [_MOST_DIGITS] * len(order)
@@ -86,7 +86,7 @@ class Ranking:
 
 
 def digits_within(errors: Floats) -> list[int]:
-    """Return the digits of a score that are known, given its rank error as a share of the weight.
+    """Return the certain digits of a score, given its rank error as a share of the weight.
 
     >>> digits_within(np.array([0.0, 0.02, 0.006, 0.0004]))
     [6, 2, 3, 4]
@@ -96,14 +96,14 @@ def digits_within(errors: Floats) -> list[int]:
 
 
 def rankings_of(bank: AnyBank, score: str, n_bins: int) -> list[Ranking]:
-    """One ranking, or one for each half-life of a bank that has several."""
+    """Return one ranking, or one for each half-life of a bank with several."""
     if isinstance(bank, LearnedBank) or len(bank.half_lives) == 1:
         return [Ranking.of(bank, score, n_bins)]
     return [Ranking.of(bank, score, n_bins, half_life) for half_life in bank.half_lives]
 
 
 def write(rankings: Sequence[Ranking], path: Path) -> None:
-    """Replace the file by the whole rankings, in the format that its suffix says."""
+    """Replace the file by the complete rankings, in the format of its suffix."""
     with replacing(path) as file:
         WRITERS[path.suffix.lower()](rankings, file)
 
@@ -114,13 +114,13 @@ def _write_csv(rankings: Sequence[Ranking], file: BinaryIO) -> None:
     life = [] if rankings[0].half_life is None else ["half_life"]
     writer.writerow([*life, *rankings[0].columns(0)])
     for ranking in rankings:
-        # Most of many features share their scores with others: each is made text once.
+        # Many features share a score, which is formatted once.
         lists = [c if isinstance(c, list) else c.tolist() for c in ranking.columns().values()]
         texts = [{number: repr(number) for number in set(column)} for column in lists[3:]]
         numbers = [map(known.__getitem__, c) for known, c in zip(texts, lists[3:], strict=True)]
         lives = [repeat(ranking.half_life, len(ranking.order))] if life else []
         writer.writerows(zip(*lives, *lists[:3], *numbers, strict=True))
-    text.detach()  # flushes, and leaves the file open
+    text.detach()  # flushes, and does not close the file
 
 
 def _write_json(rankings: Sequence[Ranking], file: BinaryIO) -> None:

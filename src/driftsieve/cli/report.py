@@ -1,4 +1,4 @@
-"""``driftsieve report``: a page on a bank, a history or both."""
+"""``driftsieve report``: a page about a bank, a history or both."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def report(
 
 
 def _first_score(bank: AnyBank | None) -> str:
-    """Return mutual information, or the T score of a bank without quantiles."""
+    """Return mutual information, or the T score for a bank without quantiles."""
     return "mutual_info" if bank is None or bank.quantiles else "t"
 
 
 def _check_score(path: Path, bank: AnyBank, score: str) -> None:
-    """Refuse a score of what the bank does not keep, and name those it has."""
+    """Raise an error for a score that the bank cannot compute, which lists the others."""
     kept = {"moments": bank.moments, "quantiles": bank.quantiles}
     needs = SCORES[score].needs
     if not kept[needs]:

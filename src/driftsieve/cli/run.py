@@ -1,4 +1,4 @@
-"""One pass over a source: it can stop after any batch, and go on in another process."""
+"""One pass over a source, which can stop after any batch and continue in another process."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from driftsieve.sources.batches import N_REASONS, OnError
 from driftsieve.sources.encoding.numbers import DecimalSign
 from driftsieve.sources.files.paths import File
 
-_COLUMNAR = ("parquet", "arrow")  # formats whose bytes are not in the order of the rows
+_COLUMNAR = ("parquet", "arrow")  # formats that are not read from start to end
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the bank and the history depend on besides the rows: the same in a resumed run."""
+    """The settings of the bank and the history, which are the same in a resumed run."""
 
     history_every: int | None = None
     target: str | None = None
@@ -72,7 +72,7 @@ class Settings:
         if not is_auto(self.half_life):
             return Bank(decay=self.decay, **common)
         if self.decay is not None:
-            raise CommandError("--decay and --half-life auto must not both be given.")
+            raise CommandError("--decay and --half-life auto must not both be given, got both.")
         learning: dict[str, Any] = {"n_bins": self.n_bins, "k": self.top or None}
         return LearnedBank(self.score_func, moments=True, quantiles=True, **learning, **common)
 
@@ -102,14 +102,14 @@ class Settings:
         )
 
     def stored(self) -> dict[str, Any]:
-        """Return the settings as a checkpoint stores them, without those that do not matter."""
+        """Return the settings as a checkpoint stores them, without those that have no effect."""
         lists = {name: list(getattr(self, name)) for name in ("drop", "categorical", "na")}
         kept = asdict(self) | lists
-        for name, usual in (("na", []), ("decimal", "."), ("names", None)):  # mostly
+        for name, usual in (("na", []), ("decimal", "."), ("names", None)):  # the defaults
             if kept[name] == usual:
                 del kept[name]
         if self.history_every is None and not is_auto(self.half_life):
-            # then these are for the end alone
+            # these then have an effect only at the end
             for name in ("score_func", "n_bins", "top"):
                 del kept[name]
         return kept
@@ -135,7 +135,7 @@ def _lines(path: Path) -> list[str]:
 
 
 class Run:
-    """A bank, a history and where they are in the source; every batch moves all three."""
+    """A bank, a history and their position in the source. Every batch updates all three."""
 
     def __init__(
         self,
@@ -149,7 +149,8 @@ class Run:
         limits: Mapping[str, Any] | None = None,
     ) -> None:
         self.settings = settings
-        limits = limits or {}  # not a setting: a run that met one goes on with a larger one
+        # not a setting: a run that reached a limit can continue with a larger one
+        limits = limits or {}
         if resumed is None:
             self.bank = settings.bank(n_threads, limits)
         else:
@@ -163,7 +164,7 @@ class Run:
         self._fingerprint = Fingerprint(self.batches.files, sequential=kind not in _COLUMNAR)
         if resumed is not None:
             self._check_input(accept_changed_input)
-        self.neighbours = Neighbours()  # of the rows of this run
+        self.neighbours = Neighbours()  # rows of this run
         self._position = self._start.position
         self._reasons: tuple[str, ...] = ()
         self._skipped = self._bytes_read = 0
@@ -176,18 +177,18 @@ class Run:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why rows were left out, for the first few of them."""
+        """The causes of the first few rows that were left out."""
         return (self._start.reasons + self._reasons)[:N_REASONS]
 
     @property
     def ignored(self) -> dict[str, int]:
-        """What was left out because of the limits, with ``--on-limit ignore_new``."""
+        """Counts of what ``--on-limit ignore_new`` left out."""
         ignored = self.bank.ignored
-        ignored["values"] += self._values_ignored  # of the source
+        ignored["values"] += self._values_ignored  # values that the source left out
         return ignored
 
     def take(self, batch: Batch) -> None:
-        """Screen the batch that ``batches`` delivered last."""
+        """Screen the batch that ``batches`` returned last."""
         try:
             self.bank.update(batch)
         except (ValueError, TypeError) as error:
@@ -207,7 +208,7 @@ class Run:
             self.record()
 
     def check(self) -> None:
-        """Raise CommandError if the rows that were read give no ranking."""
+        """Raise CommandError if the rows give no ranking."""
         if not self.bank.n_rows:
             causes = "; ".join(self.reasons[:1])
             raise CommandError(
@@ -237,12 +238,12 @@ class Run:
             )
 
     def record(self) -> None:
-        """Add the scores of now to the history, if there are any."""
+        """Record the current scores in the history, if there are any."""
         settings = self.settings
         if not can_score(self.bank) or not self.bank.n_features:
             return
         if self.history is None:
-            # The best quarter, where that is fewer: with all features in, none would ever enter.
+            # At most a quarter of the features: if all were members, no feature could enter.
             k = max(1, min(settings.top, self.bank.n_features // 4))
             self.history = ScoreHistory(settings.score_func, k=k, every=settings.history_every or 1)
         values = read_scores(self.bank, settings.score_func, settings.n_bins)
@@ -255,7 +256,7 @@ class Run:
         )
 
     def leaders(self, n: int = 5) -> list[str]:
-        """Return the names of the best features now."""
+        """Return the names of the currently best features."""
         score = self.settings.score_func
         if not can_score(self.bank):
             return []
@@ -270,7 +271,7 @@ class Run:
         return [name_of(f, names) for f in best.tolist()]
 
     def checkpoint(self) -> Checkpoint:
-        """Everything as of the last batch taken."""
+        """Return the checkpoint after the last batch."""
         place = Place(
             self._position,
             self.rows_skipped,
@@ -292,12 +293,12 @@ class Run:
         return self.history.positions[-1] if self.history is not None and len(self.history) else 0
 
     def _note(self) -> None:
-        """Remember the counts as of now: ``batches`` may run ahead before it is interrupted."""
+        """Keep the current counts, because ``batches`` may read ahead before it is interrupted."""
         self._position = self.batches.position
         self._skipped = self.batches.rows_skipped
         self._reasons = tuple(self.batches.skip_reasons)
         self._bytes_read = self.batches.bytes_read
-        # Rows of before were encoded again, maybe within larger limits: they count as they were.
+        # Earlier rows were encoded again, maybe within larger limits: the old counts hold.
         before, (least, most) = self._start.values_ignored, self.batches.values_before
         again = min(max(before, least), most)
         self._values_ignored = before + self.batches.values_ignored - again

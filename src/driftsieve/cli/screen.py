@@ -15,7 +15,7 @@ from driftsieve.cli import show
 from driftsieve.cli.errors import CommandError, say, saying_warnings
 from driftsieve.cli.hints import about_top, hints, look_shuffled
 from driftsieve.cli.keeper import Every, Keeper, checkpoint_of
-from driftsieve.cli.loop import go, tell_left_out
+from driftsieve.cli.loop import go, report_left_out
 from driftsieve.cli.options import (
     Bins,
     Json,
@@ -252,17 +252,17 @@ def screen(
             "--state must be given with --resume, --force and --checkpoint-every, got none."
         )
     if resume and force:
-        raise CommandError("--resume and --force must not both be given.")
+        raise CommandError("--resume and --force must not both be given, got both.")
     if accept_changed_input and not resume:
-        raise CommandError("--resume must be given with --accept-changed-input.")
+        raise CommandError("--resume must be given with --accept-changed-input, got none.")
     if isinstance(fading, list) and not (history_every is None and report is None):
         raise CommandError(
             "--half-life must be one value or auto with --report and --history-every, got a list."
         )
     if history_every is not None and clock != "batch":
-        batch_size = min(batch_size, history_every)  # so that no record comes late
+        batch_size = min(batch_size, history_every)  # so that no record is late
     outputs = {"--out": out, "--report": report, "--state": state}
-    with warnings.catch_warnings(action="ignore"):  # reading says the same
+    with warnings.catch_warnings(action="ignore"):  # the reader checks the rest
         check_apart(outputs, [file.name for file in find(list(sources))])
     check_output("--out", out, WRITERS)
     check_output("--report", report, reports.WRITERS)
@@ -277,7 +277,7 @@ def screen(
         missing=missing,
         drop=drop or (),
         categorical=categorical or (),
-        delimiter="\t" if delimiter == r"\t" else delimiter,  # as cut and awk have it typed
+        delimiter="\t" if delimiter == r"\t" else delimiter,  # as for cut and awk
         header="auto" if header is None else header,
         zero_based=zero_based,
         names=None if names is None else str(names),
@@ -340,7 +340,7 @@ def _results(
         write(rankings, out)
     if report is not None:
         reports.write(report, _report(run))
-    tell_left_out(run)
+    report_left_out(run)
     written = {"out": out, "report": report, "state": state}
     has_history = run.history is not None
     advice = hints(run.bank, quality, run.neighbours, has_history=has_history)

@@ -1,4 +1,4 @@
-"""What a run found, on standard output: a table and a line for people, JSON for machines."""
+"""Output of results: a table and a line for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from driftsieve.memory.reading import AnyBank
 from driftsieve.scores import SCORES
 from driftsieve.scores.reader import Certificate, certificate
 
-_LONGEST = 200  # letters of a name
+_LONGEST = 200  # largest number of characters of a name
 
 
 def ranking_table(rankings: Sequence[Ranking], top: int) -> None:
-    """Print the best features: lines and colours on a terminal, plain columns elsewhere."""
+    """Print the best features: with lines and colours on a terminal, as plain columns elsewhere."""
     plain = not sys.stdout.isatty()
     table = Table(box=None if plain else box.SIMPLE_HEAD, pad_edge=not plain)
     ranking = rankings[0]
@@ -41,7 +41,7 @@ def ranking_table(rankings: Sequence[Ranking], top: int) -> None:
             shown = printable(name if len(name) <= _LONGEST else name[:_LONGEST] + "…")
             formats = zip(numbers, (f".{n_digits}g", ".2g"), strict=False)
             table.add_row(*life, str(place), Text(shown), *(f"{x:{form}}" for x, form in formats))
-    # A pipe has no width: what it gets is never wrapped or cut.
+    # A pipe has no width: lines are neither wrapped nor cut.
     Console(width=1000 if plain else None, color_system=None if plain else "auto").print(table)
 
 
@@ -56,17 +56,17 @@ def summary(bank: AnyBank, quality: Certificate) -> str:
 
 
 def count(n: int, noun: str) -> str:
-    """``1 row``, ``1,000 rows``."""
+    """Return ``1 row`` or ``1,000 rows``."""
     return f"{n:,} {noun}" + ("s" if n != 1 else "")
 
 
 def beyond_limits(ignored: Mapping[str, int]) -> str:
-    """``2 rows, 1 value``; nothing where nothing was left out."""
+    """Return ``2 rows, 1 value``, or "" if nothing was left out."""
     return ", ".join(count(n, kind.removesuffix("s")) for kind, n in ignored.items() if n)
 
 
 def promise(bank: AnyBank, quality: Certificate) -> str:
-    """How exact the bins are."""
+    """Return a sentence on how exact the bins are."""
     if not bank.quantiles:
         return "No quantiles are kept."
     if quality.n_exact == bank.n_features:
@@ -87,7 +87,7 @@ def quality_of(bank: AnyBank) -> Certificate:
 
 
 def facts(bank: AnyBank, quality: Certificate) -> dict[str, Any]:
-    """Return the result for JSON."""
+    """Return the result as JSON values."""
     longest = None if isinstance(bank, LearnedBank) else bank.half_lives[-1]
     weights = bank.snapshot(features=slice(0), half_life=longest).class_weight.tolist()
     labels = bank.classes.tolist()

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as an exception that never comes in the middle of what must be whole."""
+"""Ctrl-C and SIGTERM as an exception that does not interrupt protected blocks."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Stop(KeyboardInterrupt):
 
 
 class Signals:
-    """While it is entered, SIGINT and SIGTERM raise ``Stop``: at once, or at the end of ``whole``.
+    """Within the block, SIGINT and SIGTERM raise ``Stop``: at once, or at the end of ``whole``.
 
-    At once is needed where the run waits for input that may never come. An update of the bank or
-    a checkpoint, on the other hand, is finished first, however often the signal comes.
+    At once, because the input that a run waits for may never come. But an update of the bank or a
+    checkpoint is finished first, however often the signal comes.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,8 @@ class Signals:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():  # others cannot have handlers
+        # other threads cannot set handlers
+        if threading.current_thread() is threading.main_thread():
             for number in STOP_SIGNALS:
                 self._before[number] = signal.signal(number, self._handle)
         return self

@@ -1,4 +1,4 @@
-"""Files that hold a state: a checkpoint, a bank or a history."""
+"""Files with a state: a checkpoint, a bank, a screener or a history."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from driftsieve.screener import FeatureScreener
 
 
 class StoredState(NamedTuple):
-    """What a file holds; a bank or a history alone has no place in any input."""
+    """The content of a file. Only a checkpoint has a position in an input."""
 
     bank: AnyBank | None
     history: ScoreHistory | None = None

@@ -93,7 +93,7 @@ def pieces(df: DataFrame, roles: SparkRoles, plan: Plan, panel: Indices | None =
             for block, cut in plan.cuts(bank):
                 yield _record(block, part, bank.n_features, cut)
 
-    return roles.select(df).mapInArrow(telling(task), PIECES)
+    return roles.select(df).mapInArrow(passing_errors(task), PIECES)
 
 
 def blocks(pieces: DataFrame, plan: Plan) -> DataFrame:
@@ -103,7 +103,7 @@ def blocks(pieces: DataFrame, plan: Plan) -> DataFrame:
         for number, width, bank in merged_blocks(batches, plan):
             yield _record(number, -1, width, bank)
 
-    return by_block(pieces).mapInArrow(telling(task), PIECES)
+    return by_block(pieces).mapInArrow(passing_errors(task), PIECES)
 
 
 def block_scores(pieces: DataFrame, plan: Plan, *, early: bool = False) -> DataFrame:
@@ -129,7 +129,7 @@ def block_scores(pieces: DataFrame, plan: Plan, *, early: bool = False) -> DataF
                 }
                 yield pa.RecordBatch.from_pydict(columns)
 
-    return by_block(pieces).mapInArrow(telling(task), SCORE_SCHEMA)
+    return by_block(pieces).mapInArrow(passing_errors(task), SCORE_SCHEMA)
 
 
 def collected(scores: DataFrame) -> pa.Table:
@@ -205,24 +205,24 @@ def _gathered(records: RecordBatches) -> RecordBatches:
         yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
-class Told(Exception):  # noqa: N818 - the caller gets the error that it carries
+class TaskError(Exception):
     """An error of a task that is passed to the caller: its type and message as JSON."""
 
 
-def telling(
+def passing_errors(
     task: Callable[[RecordBatches], RecordBatches],
 ) -> Callable[[RecordBatches], RecordBatches]:
     """Return a task whose errors ``core_errors`` can read."""
 
-    def told(batches: RecordBatches) -> RecordBatches:
+    def passing(batches: RecordBatches) -> RecordBatches:
         try:
             yield from _gathered(task(batches))
         except (TypeError, ValueError) as error:
             kind = "TypeError" if isinstance(error, TypeError) else "ValueError"
-            raise Told(json.dumps([kind, str(error)])) from error
+            raise TaskError(json.dumps([kind, str(error)])) from error
         _keep_imports()
 
-    return told
+    return passing
 
 
 @cache
@@ -240,7 +240,7 @@ def core_errors() -> Iterator[None]:
     try:
         yield
     except PythonException as error:
-        found = re.search(rf"{Told.__name__}: (\[.*\])$", str(error), re.MULTILINE)
+        found = re.search(rf"{TaskError.__name__}: (\[.*\])$", str(error), re.MULTILINE)
         if found is None:
             raise
         kind, message = json.loads(found[1])

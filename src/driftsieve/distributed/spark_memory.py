@@ -16,7 +16,7 @@ from driftsieve.distributed.spark_blocks import (
     by_block,
     core_errors,
     merged_blocks,
-    telling,
+    passing_errors,
 )
 from driftsieve.memory.panel import KEPT, Indices, in_turn, next_panel
 from driftsieve.memory.period import FIRST_ROWS, least_rows
@@ -138,7 +138,7 @@ def predictions(pieces: DataFrame, plan: Plan, sums: Sums) -> DataFrame:
             }
             yield pa.RecordBatch.from_pydict(columns)
 
-    return by_block(pieces).mapInArrow(telling(task), f"{SCORE_SCHEMA}, prior double")
+    return by_block(pieces).mapInArrow(passing_errors(task), f"{SCORE_SCHEMA}, prior double")
 
 
 def panel_relevances(pieces: DataFrame, plan: Plan, panel: Indices) -> Floats:
@@ -162,6 +162,6 @@ def panel_relevances(pieces: DataFrame, plan: Plan, panel: Indices) -> Floats:
     pieces = pieces.where(pieces["block"].isin(np.unique(numbers).tolist()))
     schema = "feature bigint, relevance array<double>"
     with core_errors():
-        table = by_block(pieces).mapInArrow(telling(task), schema).toArrow()
+        table = by_block(pieces).mapInArrow(passing_errors(task), schema).toArrow()
     values = table.sort_by("feature")["relevance"].combine_chunks().flatten().to_numpy()
     return np.ascontiguousarray(values.reshape(len(panel), n_rungs).T)

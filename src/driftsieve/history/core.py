@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from driftsieve._frames import Backend, frame_of
-from driftsieve._storage.envelope import malformed, pack_arrays, unpack_arrays
+from driftsieve._storage.envelope import malformed, pack_arrays, require, unpack_arrays
 from driftsieve.history.chart import line_chart, long_form
 from driftsieve.history.selection import Event, Selection
 from driftsieve.history.trace import Trace
@@ -124,8 +124,8 @@ class ScoreHistory:
 
     def __repr__(self) -> str:
         return (
-            f"<ScoreHistory of {self.score_func}: {len(self)} records of {self.features.size} "
-            f"features, {self.n_events} events>"
+            f"<driftsieve.ScoreHistory: {self.score_func}, {len(self)} records of "
+            f"{self.features.size} features, {self.n_events} events>"
         )
 
     def __len__(self) -> int:
@@ -224,6 +224,10 @@ class ScoreHistory:
         -------
         bool
 
+        See Also
+        --------
+        record : Record the scores.
+
         Examples
         --------
         >>> history = ScoreHistory(every=100)
@@ -264,7 +268,7 @@ class ScoreHistory:
             The names of the features. Default: those of the screener or the snapshot, or x0, x1,
             ...
         memory : Memory, optional
-            What was learned of how long to remember. Default: that of the screener, if it learns.
+            The learned memory. Default: that of the screener, if it has one.
         time : float, optional
             The clock, in seconds since 1970, if the position is another one. Charts then have
             dates.
@@ -274,6 +278,10 @@ class ScoreHistory:
         ValueError
             If the position does not increase, if a score is NaN, or if features were removed or
             renamed.
+
+        See Also
+        --------
+        due : Whether a record is due.
 
         Examples
         --------
@@ -368,6 +376,10 @@ class ScoreHistory:
             ``position``; ``nogueira``, the stability of the last ``window`` records; ``jaccard``,
             the overlap with the record before. NaN where a value is undefined.
 
+        See Also
+        --------
+        stability : The stability over all records.
+
         Examples
         --------
         >>> history = ScoreHistory("t", k=1)
@@ -402,6 +414,10 @@ class ScoreHistory:
             With the columns position, feature (the index), name, score and rank, sorted by
             position, then rank.
 
+        See Also
+        --------
+        plot : Draw the ranks or scores.
+
         Examples
         --------
         >>> history = ScoreHistory("t", k=1)
@@ -435,6 +451,11 @@ class ScoreHistory:
         ------
         ImportError
             If the extra ``report`` is not installed.
+
+        See Also
+        --------
+        to_frame : The records as a data frame.
+        driftsieve.FeatureScreener.report : A report with these charts.
 
         Examples
         --------
@@ -489,13 +510,20 @@ class ScoreHistory:
 
         See Also
         --------
-        to_bytes : The inverse, with an example.
+        to_bytes : The inverse.
+
+        Examples
+        --------
+        >>> history = ScoreHistory("t", k=1, every=1000)
+        >>> history.record(1000, [0.5, 2.5])
+        >>> len(ScoreHistory.from_bytes(history.to_bytes()))
+        1
         """
         meta, arrays = unpack_arrays(data, "history")
         try:
             names = meta["trace"]["names"]
-            if len(names) != meta["parameters"]["max_features"]:  # before memory is allocated
-                raise ValueError(f"{len(names)} names for the features")
+            # before memory is allocated
+            require(len(names) == meta["parameters"]["max_features"], "names")
             self = cls(**meta["parameters"])
             self._trace.restore(meta["trace"], arrays)
             self._selection.restore(meta["selection"], arrays, self.n_features)

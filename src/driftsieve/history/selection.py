@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftsieve._rows.names import name_of
+from driftsieve._storage.envelope import require
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,15 @@ class Event:
 
     See Also
     --------
-    ScoreHistory.events : The events of a history.
+    driftsieve.ScoreHistory : Its property ``events`` has the events of a history.
+
+    Examples
+    --------
+    >>> from driftsieve import ScoreHistory
+    >>> history = ScoreHistory("t", k=1, every=1000)
+    >>> history.record(1000, [0.5, 2.5])
+    >>> history.events[0]
+    Event(position=1000.0, feature=1, name='x1', kind='entered', rank=1, score=2.5)
     """
 
     position: float
@@ -92,18 +101,14 @@ class Selection:
     ) -> None:
         """Restore the state of :meth:`to_parts`; raise ValueError if it is not valid."""
         self.n_events, members = meta["n_events"], arrays["members"]
-        if type(self.n_events) is not int or self.n_events < 0:
-            raise ValueError(f"{self.n_events!r} events")
-        if members.dtype != np.int64 or members.ndim != 1:
-            raise ValueError(f"members is {members.dtype} of shape {members.shape}")
-        if (members < 0).any() or (members >= n_features).any():
-            raise ValueError("some members do not exist")
-        if (np.diff(members) <= 0).any():
-            raise ValueError("the members are not sorted")
+        require(type(self.n_events) is int and self.n_events >= 0, "number of events")
+        require(members.dtype == np.int64 and members.ndim == 1, "members")
+        require(bool(((members >= 0) & (members < n_features)).all()), "members")
+        require(bool((np.diff(members) > 0).all()), "members")
         self.members = members
         names, kinds = meta["name"], meta["kind"]
-        if not all(type(name) is str for name in names) or not {*kinds} <= {"entered", "left"}:
-            raise ValueError("the kind of an event is neither entered nor left")
+        require(all(type(name) is str for name in names), "names of events")
+        require({*kinds} <= {"entered", "left"}, "kinds of events")
         numbers = {
             key: arrays[f"event_{key}"].tolist() for key in ("position", "feature", "rank", "score")
         }

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftsieve._rows.names import name_of
+from driftsieve._storage.envelope import require
 
 _TABLES = ("position", "width", "best", "score", "rank")  # one row for each record
 _OPTIONAL = ("time", "weights")  # likewise, from the first record on that has them
@@ -138,24 +139,23 @@ class Trace:
     def restore(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Restore the state of :meth:`to_parts`; raise ValueError if it is not valid."""
         self.count, self.stride = meta["count"], meta["stride"]
-        if type(self.count) is not int or type(self.stride) is not int or self.stride < 1:
-            raise ValueError(f"count {self.count!r}, stride {self.stride!r}")
+        require(type(self.count) is int, "count")
+        require(type(self.stride) is int and self.stride >= 1, "stride")
         self.rows = -(-self.count // self.stride)
         self.names = [str(name) for name in meta["names"]]
-        if not 0 <= self.rows <= self.max_records or len(self.names) != self.feature.size:
-            raise ValueError(f"{self.rows} records, {len(self.names)} names")
+        require(0 <= self.rows <= self.max_records, "number of records")
+        require(len(self.names) == self.feature.size, "names")
         self.half_lives = tuple(map(float, meta.get("half_lives", ())))
         self.weights = np.zeros((self.max_records if self.half_lives else 0, len(self.half_lives)))
         self.time = np.zeros(self.max_records if "time" in arrays else 0)
         for name, mine in self.to_parts()[1].items():
             theirs = arrays[name]
-            if theirs.shape != mine.shape or theirs.dtype != mine.dtype:
-                raise ValueError(f"{name} is {theirs.dtype} of shape {theirs.shape}")
+            require(theirs.shape == mine.shape and theirs.dtype == mine.dtype, name)
             mine[...] = theirs
-        if (self.feature >= self.known).any() or (self.feature < -1).any():
-            raise ValueError("followed features do not exist")
+        is_feature = (self.feature >= -1) & (self.feature < self.known)
+        require(bool(is_feature.all()), "followed features")
         used, rows = self.feature[self.feature >= 0], slice(0, self.rows)
-        sound = (
+        is_valid = (
             used.size == np.unique(used).size
             and np.isfinite(self.position[rows]).all()
             and (np.diff(self.position[rows]) > 0).all()
@@ -165,5 +165,4 @@ class Trace:
             and (self.best[rows] < self.width[rows, None]).all()
             and (self.rank[rows] >= 0).all()
         )
-        if not sound:
-            raise ValueError("the tables contradict each other")
+        require(bool(is_valid), "tables")

@@ -173,6 +173,13 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         See Also
         --------
         partial_fit : Learn from a stream.
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).normal(size=(500, 100))
+        >>> model = SparseFSA(k=2, random_state=0).fit(X, X[:, 7] > X[:, 42])
+        >>> np.flatnonzero(model.support_)
+        array([ 7, 42])
         """
         check_params(self)
         X, y = self._check(X, y, reset=True)
@@ -193,7 +200,7 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         descent = self._descent(batch_size=32)
         rng = check_random_state(self.random_state)
         sizes = view(batch.X).sizes(weight)
-        learnt = [
+        learned = [
             anneal(batch.X, sizes, target, weight, descent, schedule, rng)
             for target in _targets(codes, len(classes))
         ]
@@ -201,11 +208,11 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
             view(batch.X).row_sums(np.flatnonzero(weight), mean_weight * weight, self._fading()),
             totals,
             sizes[:, 0] / batch.n_rows,
-            [mean_curvature(self.loss, margins, weight) for _, margins in learnt],
+            [mean_curvature(self.loss, margins, weight) for _, margins in learned],
         )
         self._stream = None
         self.classes_ = classes
-        self._set_model([weights for weights, _ in learnt])
+        self._set_model([weights for weights, _ in learned])
         return self
 
     def partial_fit(
@@ -239,6 +246,10 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         ValueError
             If a label is not one of the classes, or if parameters or rows are not valid.
 
+        See Also
+        --------
+        fit : Fit a new model.
+
         Examples
         --------
         >>> X = np.random.default_rng(0).normal(size=(500, 100))
@@ -251,7 +262,8 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         X, y = self._check(X, y, reset=not hasattr(self, "classes_"))
         if unknown := sorted(set(np.unique(y).tolist()) - set(known.tolist())):
             raise ValueError(
-                f"The target label(s) {unknown} in y do not exist in the initial classes {known}"
+                f"The labels of y must be among the initial classes {known.tolist()}, got "
+                f"{unknown}."
             )
         codes = np.searchsorted(known, y)
         batch = Batch.of(X, codes, sample_weight=sample_weight)
@@ -280,6 +292,17 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows, n_classes), or (n_rows,) for two classes
             With two classes, the margin of the second.
+
+        See Also
+        --------
+        predict : The class with the largest margin.
+
+        Examples
+        --------
+        >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+        >>> model = SparseFSA(k=1, random_state=0).fit(X, ["ham", "ham", "spam", "spam"])
+        >>> model.decision_function(X) > 0
+        array([False, False,  True,  True])
         """
         check_is_fitted(self)
         refuse_masked(X, "X")
@@ -299,6 +322,17 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,)
             Class labels.
+
+        See Also
+        --------
+        predict_proba : The probabilities of the classes.
+
+        Examples
+        --------
+        >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+        >>> model = SparseFSA(k=1, random_state=0).fit(X, ["ham", "ham", "spam", "spam"])
+        >>> model.predict([[-3.0], [3.0]]).tolist()
+        ['ham', 'spam']
         """
         scores = self.decision_function(X)
         best = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
@@ -328,6 +362,17 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         ------
         AttributeError
             With ``loss="lorenz"``.
+
+        See Also
+        --------
+        predict_log_proba : Their logarithms.
+
+        Examples
+        --------
+        >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+        >>> model = SparseFSA(k=1, random_state=0).fit(X, ["ham", "ham", "spam", "spam"])
+        >>> model.predict_proba([[3.0]]).argmax(axis=1)
+        array([1])
         """
         probabilities: Floats = np.exp(self.predict_log_proba(X))
         return probabilities
@@ -348,6 +393,13 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         See Also
         --------
         predict_proba : The probabilities.
+
+        Examples
+        --------
+        >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+        >>> model = SparseFSA(k=1, random_state=0).fit(X, ["ham", "ham", "spam", "spam"])
+        >>> np.exp(model.predict_log_proba([[3.0], [-1.0]])).sum(axis=1)
+        array([1., 1.])
         """
         scores = self.decision_function(X)
         by_class = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
@@ -367,6 +419,13 @@ class SparseFSA(ClassifierMixin, BaseEstimator):
         -------
         SparseFSA
             The fitted estimator.
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).normal(size=(500, 100))
+        >>> model = SparseFSA(k=2, random_state=0).fit(X, X[:, 7] > X[:, 42])
+        >>> model.sparsify().coef_.nnz
+        2
         """
         check_is_fitted(self)
         self.coef_ = sparse.csr_array(self.coef_)

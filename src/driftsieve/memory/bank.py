@@ -1,10 +1,11 @@
-"""LearnedBank: a bank of several half-lives that learns which of them tell about the next rows."""
+"""LearnedBank: a bank with several half-lives that learns how long to remember."""
 
 from __future__ import annotations
 
 import copy
 import math
 import sys
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -27,35 +28,41 @@ from driftsieve.scores import ScoreFunction, score_of
 from driftsieve.snapshot import Floats, Snapshot
 
 
+def _of_ladder(name: str) -> Any:
+    """Return a property that reads the same property of the bank with all half-lives."""
+    return property(attrgetter(f"_ladder.{name}"), doc=getattr(Bank, name).__doc__)
+
+
 class LearnedBank:
     """A bank that keeps several half-lives and learns how long to remember.
 
-    From time to time, at fixed numbers of rows, it compares the relevance that each half-life gave
-    the features with their relevance in the rows that came later. ``scores`` are the relevances
-    that it predicts for the next rows. The same rows split into batches in any way give the same
-    bits (``clock="batch"`` apart).
+    At fixed numbers of rows there is a review: it compares the relevance of the features at each
+    half-life, as computed before, with their relevance in the rows since then. ``scores`` predicts
+    the relevance in the next rows. Any split of the same rows into batches gives the same bits
+    (except with ``clock="batch"``).
 
     Parameters
     ----------
     score_func : {"t", "fisher", "mutual_info", "chi2", "gini"} or callable
-        What features are compared by.
+        The score by which features are compared.
     n_bins : int
-        Quantile bins of mutual information, chi-square and Gini.
+        Number of quantile bins for mutual information, chi-square and Gini.
     k : int, optional
-        How many features are selected: half-lives are compared by the relevance of their k best, or
-        of the best quarter if that is fewer, because all features are equally good at any
-        half-life. A tenth of the features by default.
+        Number of features to select. Half-lives are compared by the relevance of their k best
+        features, or of the best quarter if that is fewer. Default: a tenth of the features.
     half_life : "auto" or a list of half-lives
-        Those to choose from. "auto" has eight, each twice the one before, and no forgetting: from
-        250 rows or one batch on, or as long as 250 rows take with ``clock="time"``, which is
-        counted in the first 500 rows.
+        The half-lives to choose from. "auto" has eight, each twice the one before, and no fading.
+        The shortest is 250 rows or one batch; with ``clock="time"`` it is the time of 250 rows,
+        measured with the first 500 rows.
+    clock : {"row", "batch", "time"}
+        What age is counted in.
     **parameters
-        Others of :class:`driftsieve.Bank`, without ``decay``.
+        Other parameters of :class:`driftsieve.Bank`, except ``decay``.
 
     See Also
     --------
     driftsieve.Bank : One half-life, or several without learning.
-    driftsieve.FeatureScreener : Uses this one with ``half_life="auto"``.
+    driftsieve.FeatureScreener : Uses a LearnedBank with ``half_life="auto"``.
 
     Examples
     --------
@@ -99,7 +106,7 @@ class LearnedBank:
         self._period = Period.first(n_rungs, self._fresh_bank())
 
     def _fresh_bank(self) -> Bank:
-        """Return a bank without limits for rows that the ladder has taken in."""
+        """Return an empty bank, without limits, for rows that were added to the ladder."""
         bank = self._ladder
         fresh = Bank(
             bank.epsilon,
@@ -115,33 +122,33 @@ class LearnedBank:
             fresh._core.take_absent_as_missing()
         return fresh
 
-    # --- what a bank has ------------------------------------------------------------------------
+    # --- attributes of a bank -------------------------------------------------------------------
 
     @property
     def bank(self) -> Bank:
-        """The bank with all half-lives. While the unit of times is not known, one made for now."""
+        """Bank with all half-lives; a temporary one while these are not known yet."""
         if self._waiting is None or not self._waiting.n_rows:
             return self._ladder
         if self._made is None:
             self._made = self._waiting.bank_with_rungs()
         return self._made
 
-    epsilon = property(lambda self: self._ladder.epsilon)
-    moments = property(lambda self: self._ladder.moments)
-    quantiles = property(lambda self: self._ladder.quantiles)
-    clock = property(lambda self: self._ladder.clock)
-    missing = property(lambda self: self._ladder.missing)
-    n_features = property(lambda self: self._ladder.n_features)
-    max_features = property(lambda self: self._ladder.max_features)
-    max_classes = property(lambda self: self._ladder.max_classes)
-    max_bytes = property(lambda self: self._ladder.max_bytes)
-    on_limit = property(lambda self: self._ladder.on_limit)
-    classes = property(lambda self: self._ladder.classes)
-    feature_names = property(lambda self: self._ladder.feature_names)
-    n_rows = property(lambda self: self._ladder.n_rows)
-    ignored = property(lambda self: self._ladder.ignored)
-    now = property(lambda self: self._ladder.now)
-    is_whole = property(lambda self: self._ladder.is_whole)
+    epsilon = _of_ladder("epsilon")
+    moments = _of_ladder("moments")
+    quantiles = _of_ladder("quantiles")
+    clock = _of_ladder("clock")
+    missing = _of_ladder("missing")
+    n_features = _of_ladder("n_features")
+    max_features = _of_ladder("max_features")
+    max_classes = _of_ladder("max_classes")
+    max_bytes = _of_ladder("max_bytes")
+    on_limit = _of_ladder("on_limit")
+    classes = _of_ladder("classes")
+    feature_names = _of_ladder("feature_names")
+    n_rows = _of_ladder("n_rows")
+    ignored = _of_ladder("ignored")
+    now = _of_ladder("now")
+    is_whole = _of_ladder("is_whole")
     _columns = property(lambda self: self._ladder._columns)
     _core = property(lambda self: self._ladder._core)
     _taking = property(lambda self: self._ladder._taking)
@@ -149,22 +156,22 @@ class LearnedBank:
 
     @property
     def half_lives(self) -> tuple[float, ...]:
-        """The half-lives to choose from, in ticks of the clock."""
+        """Half-lives to choose from, in ticks of the clock."""
         return self.bank.half_lives
 
     @property
     def half_life(self) -> float:
-        """The half-life whose best features were the most relevant ones; p-values are its own."""
+        """Half-life whose best features were the most relevant; p-values are computed at it."""
         return self.half_lives[self._sums.best_rung()]
 
     @property
     def decay(self) -> float:
-        """What a row's weight is multiplied by per tick at that half-life."""
+        """Factor of a row's weight per tick at ``half_life``."""
         return math.exp2(-1.0 / self.half_life)
 
     @property
     def nbytes(self) -> int:
-        """Bytes the state takes in memory."""
+        """Size of the state in memory, in bytes."""
         period = self._period
         waiting = self._waiting.nbytes if self._waiting else 0
         arrays = period.features, period.before, period.recent, self._sums.products
@@ -172,7 +179,7 @@ class LearnedBank:
 
     @property
     def n_threads(self) -> int | None:
-        """As it was given; it may be set at any time."""
+        """Number of threads as given; it can be set at any time."""
         return self._ladder.n_threads
 
     @n_threads.setter
@@ -180,12 +187,35 @@ class LearnedBank:
         self._ladder.n_threads = self._period.fresh.n_threads = n_threads
 
     def set_limits(self, **limits: Any) -> LearnedBank:
-        """Change ``max_features``, ``max_classes``, ``max_bytes`` or ``on_limit`` from now on."""
+        """Change limits for later rows.
+
+        Parameters
+        ----------
+        **limits
+            ``max_features``, ``max_classes``, ``max_bytes`` or ``on_limit``.
+
+        Returns
+        -------
+        LearnedBank
+            This bank.
+
+        See Also
+        --------
+        driftsieve.Bank.set_limits : The same for a bank without learning.
+
+        Examples
+        --------
+        >>> from driftsieve.memory import LearnedBank
+        >>> LearnedBank().set_limits(max_classes=10).max_classes
+        10
+        """
         self._ladder.set_limits(**limits)
         return self
 
     def __repr__(self) -> str:
-        return f"<driftsieve.memory.LearnedBank around {self._ladder!r}>"
+        name = self.score_func if isinstance(self.score_func, str) else "a function"
+        settings = f"score_func={name!r}, half_life={self.choices!r}, clock={self.clock!r}"
+        return self._ladder._described("driftsieve.memory.LearnedBank", settings)
 
     # --- learning -------------------------------------------------------------------------------
 
@@ -196,14 +226,42 @@ class LearnedBank:
         sample_weight: ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> LearnedBank:
-        """Take in rows, as :meth:`driftsieve.Bank.update` does."""
+        """Add rows, and learn from them.
+
+        Parameters
+        ----------
+        X, y, sample_weight, time
+            As in :meth:`driftsieve.Bank.update`.
+
+        Returns
+        -------
+        LearnedBank
+            This bank.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For invalid input. The bank is unchanged.
+        LimitError
+            If the rows would exceed a limit. The bank is unchanged.
+
+        See Also
+        --------
+        merge : Add the rows of another bank.
+
+        Examples
+        --------
+        >>> from driftsieve.memory import LearnedBank
+        >>> LearnedBank().update([[0.0, 5.0], [1.0, 6.0]], ["ham", "spam"]).n_rows
+        2
+        """
         rows = self._ladder._rows_of(X, y, sample_weight, time)
         batch = validated(rows, self.missing)
         self._made = None
         if batch.n_rows <= self._left or self.clock == "batch":
             self._take(batch)
             return self
-        # Either all rows or none: what may be refused is refused before the first of them.
+        # All rows or none are added, so everything is checked before the first of them.
         self._ladder._check(batch)
         self._ladder._admitted(batch)
         begin = 0
@@ -215,13 +273,13 @@ class LearnedBank:
 
     @property
     def _n_best(self) -> int:
-        """How many features memories are compared by, of those that a review compares."""
+        """Number of best features by which half-lives are compared, of those in a review."""
         n_compared = len(self._period.features) or self.n_features
         return max(1, min(self.k or self.n_features // 10, n_compared // 4))
 
     @property
     def _left(self) -> int:
-        """Rows until something happens."""
+        """Number of rows until the next review, or until the half-lives are known."""
         return self._period.left if self._waiting is None else self._waiting.left
 
     def _take(self, batch: Batch) -> None:
@@ -236,7 +294,7 @@ class LearnedBank:
         self._learn(batch)
 
     def _learn(self, batch: Batch) -> None:
-        """Count rows that the bank has taken in, and review memories if it is time to."""
+        """Count rows that were added to the ladder, and review the half-lives if it is time."""
         self._period.take(batch)
         if self._period.left <= 0:
             self._review()
@@ -250,7 +308,7 @@ class LearnedBank:
         self._review()
 
     def _review(self) -> None:
-        """Compare memories with the fresh rows, and begin another period."""
+        """Compare the half-lives in the fresh rows, and begin another period."""
         period = self._period
         n_compared = len(period.features)
         fresh = self._relevances_in(period.fresh, np.arange(n_compared), RESPONSE)
@@ -285,14 +343,14 @@ class LearnedBank:
     def _relevances_in(
         self, bank: Bank, features: Indices, functions: dict[str, ScoreFunction]
     ) -> Floats | None:
-        """(H, m) of some features at all half-lives; None while one has rows of one class only."""
+        """Return (H, m) relevances of some features; None if a half-life has only one class."""
         return relevances(bank, features, self.score_func, self.n_bins, functions)
 
     # --- reading --------------------------------------------------------------------------------
 
     @property
     def memory(self) -> Memory:
-        """What was learned of how long to remember."""
+        """Summary of the learned memory."""
         bank = self.bank
         unit = {"row": "rows", "batch": "batches"}.get(self.clock, "")
         if self.clock == "time" and bank._fading == "duration":
@@ -302,34 +360,105 @@ class LearnedBank:
     def snapshot(
         self, n_bins: int = 5, features: slice | None = None, half_life: Any = None
     ) -> Snapshot:
-        """Return what is known now, as :meth:`driftsieve.Bank.snapshot` gives it.
+        """Return the state of the features at one half-life, as immutable arrays.
 
-        ``half_life`` is one of ``half_lives``, by default the one with the most relevant features.
+        Parameters
+        ----------
+        n_bins, features
+            As in :meth:`driftsieve.Bank.snapshot`.
+        half_life : float, optional
+            One of ``half_lives``. Default: ``self.half_life``.
+
+        Returns
+        -------
+        Snapshot
+            The arrays that scores are computed from.
+
+        See Also
+        --------
+        scores : Combines all half-lives.
+
+        Examples
+        --------
+        >>> from driftsieve.memory import LearnedBank
+        >>> bank = LearnedBank().update([[0.0, 5.0], [1.0, 6.0]], ["ham", "spam"])
+        >>> bank.snapshot(half_life=math.inf).class_weight
+        array([1., 1.])
         """
         bank = self.bank
         return bank.snapshot(n_bins, features, self.half_life if half_life is None else half_life)
 
     def scores(self, n_bins: int | None = None) -> Floats:
-        """Predict the relevance of every feature in the next rows, in the order of the score.
+        """Predict the relevance of every feature in the next rows.
 
-        It is the score per row less its mean under independence, so that it may be negative: nats
-        for mutual information, and shares of variance for T and Fisher. For Gini it is the impurity
-        that is left. Features that are the same in all rows rank last.
+        The relevance is the score per row minus its mean under independence, so it can be negative.
+        It is in nats for mutual information, and a share of variance for T and Fisher. For Gini it
+        is the remaining impurity, and smaller is better. Constant features rank last.
+
+        Parameters
+        ----------
+        n_bins : int, optional
+            Number of quantile bins. Default: ``self.n_bins``.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+
+        See Also
+        --------
+        driftsieve.scores : The scores of a bank at a single half-life.
+
+        Examples
+        --------
+        >>> from driftsieve.memory import LearnedBank
+        >>> X = np.random.default_rng(0).normal(size=(4000, 5))
+        >>> bank = LearnedBank("fisher").update(X, X[:, 3] > 0)
+        >>> bank.scores().round(1) + 0.0
+        array([0. , 0. , 0. , 0.6, 0. ])
         """
         score, weights = self.score_func, self._sums.weights()
         return predicted(self.bank, score, n_bins or self.n_bins, weights).scores(score)
 
     @property
     def _ticks(self) -> float:
-        """How long there have been rows, in ticks of the clock; for times, no bound is known."""
+        """Number of ticks of the clock so far; infinite for times."""
         return math.inf if self.clock == "time" else float(self._ladder._core.ticks)
 
     # --- merging and storing --------------------------------------------------------------------
 
     def merge(self, other: LearnedBank, start: float | None = None) -> LearnedBank:
-        """Take in the rows that another one has seen, as :meth:`driftsieve.Bank.merge` does.
+        """Add the rows of another bank with the same settings, and what it has learned.
 
-        What both have learned is added. The rows since the last review of each teach nothing more.
+        The rows since the last review of each bank are not reviewed.
+
+        Parameters
+        ----------
+        other : LearnedBank
+            The other bank, which is not changed.
+        start : float, optional
+            As in :meth:`driftsieve.Bank.merge`.
+
+        Returns
+        -------
+        LearnedBank
+            This bank.
+
+        Raises
+        ------
+        ValueError
+            If the settings or columns of the banks do not match.
+
+        See Also
+        --------
+        update : Add rows.
+
+        Examples
+        --------
+        >>> from driftsieve.memory import LearnedBank
+        >>> monday = LearnedBank().update([[0.0], [1.0]], ["ham", "spam"])
+        >>> tuesday = LearnedBank().update([[0.5]], ["spam"])
+        >>> monday.merge(tuesday, start=2).n_rows
+        3
         """
         if not isinstance(other, LearnedBank):
             raise TypeError(f"other must be a LearnedBank, got {type(other).__name__}.")
@@ -337,12 +466,62 @@ class LearnedBank:
         return self
 
     def to_bytes(self) -> bytes:
-        """Return the whole state; ``from_bytes`` gives an equal one back."""
+        """Serialize the whole state.
+
+        Returns
+        -------
+        bytes
+            In the layout of docs/byte_format.md.
+
+        Raises
+        ------
+        ValueError
+            If ``score_func`` is a function.
+
+        See Also
+        --------
+        from_bytes : The inverse.
+
+        Examples
+        --------
+        >>> from driftsieve.memory import LearnedBank
+        >>> bank = LearnedBank().update([[0.0], [1.0]], ["ham", "spam"])
+        >>> LearnedBank.from_bytes(bank.to_bytes()).n_rows
+        2
+        """
         return to_bytes(self)
 
     @classmethod
     def from_bytes(cls, data: bytes | memoryview, *, n_threads: int | None = None) -> LearnedBank:
-        """Return what ``to_bytes`` stored; StateError if the bytes are not sound."""
+        """Restore a bank from the bytes of ``to_bytes``.
+
+        Parameters
+        ----------
+        data : bytes or memoryview
+            A serialized bank.
+        n_threads : int, optional
+            Number of threads; all cores by default.
+
+        Returns
+        -------
+        LearnedBank
+
+        Raises
+        ------
+        StateError
+            If the bytes are not a valid bank.
+
+        See Also
+        --------
+        to_bytes : The inverse.
+
+        Examples
+        --------
+        >>> from driftsieve.memory import LearnedBank
+        >>> data = LearnedBank("t").to_bytes()
+        >>> LearnedBank.from_bytes(data).score_func
+        't'
+        """
         return from_bytes(cls, data, n_threads)
 
     def __copy__(self) -> LearnedBank:

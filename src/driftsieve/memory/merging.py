@@ -1,4 +1,4 @@
-"""Two LearnedBanks as one, also while their rows still wait for the unit of their times."""
+"""Merging of two LearnedBanks, also while their half-lives are not known yet."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def merge(learned: LearnedBank, other: LearnedBank, start: float | None) -> None
 
 
 def _rungs(learned: LearnedBank, other: LearnedBank) -> tuple[float, ...] | None:
-    """Return the half-lives of both when merged; None if the rows of both can wait together."""
+    """Return the half-lives after a merge; None if the rows of both banks can wait together."""
     ours, theirs = learned._waiting, other._waiting
     if ours is None or theirs is None:
         return learned.half_lives if ours is None else other.half_lives
     try:
         if ours.n_rows and theirs.n_rows:
             learned._columns.check(other._columns)
-    except ValueError:  # rows that wait have the same columns
+    except ValueError:  # waiting rows have the same columns
         return Waiting(ours.bank, ours.batches + theirs.batches).rungs()
     return None
 

@@ -1,4 +1,4 @@
-"""Which features a review compares, where comparing all of them would cost too much."""
+"""The panel: the features that a review compares, if comparing all of them would take too long."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from numpy.typing import NDArray
 Indices = NDArray[np.int64]
 
 AT_FIRST, ALWAYS = 64, 16
-"""So many features are compared whatever it costs, in the first reviews and in all."""
+"""Smallest numbers of features to compare, in the first reviews and in later ones."""
 VALUES_PER_FEATURE = {"quantiles": 5000, "moments": 6000, "sparse": 700}
-"""Values to take in for each feature to compare, by what the bank keeps: comparing one at all
-half-lives costs a fifth of taking in as many values and of comparing it. Reviews then cost a fifth
-of the time, however many features there are. These are counts, never times, so that the same rows
-give the same state everywhere."""
+"""Number of values per compared feature, by what the bank keeps. Comparing a feature at all
+half-lives takes a fifth of the time of adding so many values, so reviews take a fifth of the time
+for any number of features. These are counts, not times: the same rows give the same state."""
 KEPT = 0.7
-"""Share of the panel that stays: the features with the largest relevance."""
+"""Share of the panel that is kept: the features with the largest relevance."""
 
 
 def panel_size(n_features: int, n_values: int, kind: str, *, is_first: bool = False) -> int:
-    """How many features may be compared after that many values.
+    """Return the number of features to compare, given the number of values.
 
     >>> panel_size(6, 6000, "quantiles"), panel_size(1000, 6_400_000, "quantiles")
     (6, 1000)
@@ -33,10 +32,10 @@ def panel_size(n_features: int, n_values: int, kind: str, *, is_first: bool = Fa
 def next_panel(
     n_features: int, size: int, known: Indices, relevance: NDArray[np.float64], others: Indices
 ) -> Indices:
-    """Features for the next review, ascending: the best of those known, and others.
+    """Return the features of the next review, ascending: the best known ones, and others.
 
-    ``relevance`` is that of the features ``known``. Others are taken in their order, without those
-    kept, until there are ``size`` features.
+    ``relevance`` is that of the features ``known``. Others follow in their order, without
+    duplicates, up to ``size`` features.
     """
     if size >= n_features:
         return np.arange(n_features)
@@ -48,7 +47,7 @@ def next_panel(
 
 
 def in_turn(n_features: int, start: int, count: int) -> Indices:
-    """``count`` features from a fixed order in which neighbours are far apart, from a place on.
+    """Return ``count`` features, from a position of a fixed order that separates neighbours.
 
     >>> in_turn(10, 0, 4), in_turn(10, 8, 4)
     (array([0, 7, 4, 1]), array([6, 3, 0, 7]))

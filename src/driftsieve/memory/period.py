@@ -1,4 +1,4 @@
-"""A period: the rows from one review to the next, and what was known of features before them."""
+"""A period: the rows between two reviews, and the relevances at its begin."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ N_RECENT = 4096
 
 @dataclass(slots=True)
 class Period:
-    """Counts of rows, and the fresh rows themselves as a bank that forgets nothing."""
+    """Counts of rows, and a bank of the fresh rows without fading."""
 
     rows: int
-    """How many rows it is to have."""
+    """Number of rows in the whole period."""
     features: Indices
-    """Those that are compared at its end, ascending."""
+    """Features that are compared at its end, ascending."""
     before: Floats
-    """(H, m) their relevance at each half-life when it began."""
+    """(H, m) relevance of the features at each half-life at its begin."""
     fresh: Bank
-    """The rows that have come, with these features only."""
+    """Bank of the rows of the period, with these features only."""
     n_rows: int = 0
     n_values: int = 0
     recent: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """Columns of the latest values of sparse rows."""
     turn: int = 0
-    """How many features have had their turn in the panel of a dense bank."""
+    """Position in the fixed order of features, for the panel of a dense bank."""
 
     @classmethod
     def first(cls, n_rungs: int, fresh: Bank) -> Self:
-        """Return the rows before anything is known."""
+        """Return the first period, before any review."""
         return cls(FIRST_ROWS, np.empty(0, dtype=np.int64), np.empty((n_rungs, 0)), fresh)
 
     @property
     def left(self) -> int:
-        """Rows that are still to come."""
+        """Number of rows until the review."""
         return self.rows - self.n_rows
 
     def take(self, batch: Batch) -> None:
-        """Count rows that the bank has taken in, and keep what they say of the features."""
+        """Count rows that were added to the ladder, and keep those of the panel."""
         if len(self.features):
             self.fresh.update(with_features(batch, self.features))
         self.n_rows += batch.n_rows
@@ -64,7 +64,7 @@ class Period:
             self.recent = np.concatenate([self.recent, latest])[-N_RECENT:]
 
     def candidates(self, n_features: int, size: int) -> Indices:
-        """Features that may come to the next panel: those of the latest values, or in turn."""
+        """Return candidates for the next panel: features of the latest values, or in order."""
         if len(self.recent) or not n_features:
             return self.recent[::-1]
         found = in_turn(n_features, self.turn, size)
@@ -73,9 +73,10 @@ class Period:
 
 
 def rows_of_period(bank: Bank, n_reviews: int) -> int:
-    """How many rows a period has, from what a bank is like when it begins.
+    """Return the number of rows of a period, given the bank at its begin.
 
-    A long one ends with a block of a bank with quantiles, whose open rows would take long to read.
+    A long period of a bank with quantiles ends with a block, because its open rows take long to
+    read.
     """
     core = bank._core
     rows = least_rows(bank.n_features, n_reviews, is_sparse=core.is_sparse)

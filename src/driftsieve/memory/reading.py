@@ -1,4 +1,4 @@
-"""Scores and states of banks, whether they learn how long to remember or not."""
+"""Scores and states of banks of both kinds, with and without a learned memory."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ AnyBank: TypeAlias = Bank | LearnedBank
 
 
 def learns(half_life: Any) -> bool:
-    """Whether a memory is to be learned: "auto", or a list of half-lives to choose from."""
+    """Return whether a memory is learned: "auto", or a list of half-lives to choose from."""
     return is_auto(half_life) or is_ladder(half_life)
 
 
 def read_scores(bank: AnyBank, score_func: str | ScoreFunction, n_bins: int) -> Floats:
-    """Return the score of every feature, with the learned memory where there is one."""
+    """Return the score of every feature, by the learned memory if there is one."""
     if isinstance(bank, LearnedBank) and bank.score_func == score_func:
         return bank.scores(n_bins)
     return read_bank(bank, score_of(score_func).function, n_bins)
 
 
 def bank_from_bytes(data: bytes | memoryview, *, n_threads: int | None = None) -> AnyBank:
-    """Return the bank of either kind that the bytes hold; StateError if they are not sound."""
+    """Restore a bank of either kind; raise StateError if the bytes are not valid."""
     kind = LearnedBank if envelope.kind_of(data) == KIND else Bank
     return kind.from_bytes(data, n_threads=n_threads)

@@ -1,6 +1,6 @@
 """Relevance: a score per row, less its mean for a feature that is independent of the class.
 
-By chance alone a feature that tells nothing has a positive score, the larger the fewer rows there
+By chance alone a feature of noise has a positive score, which is larger the fewer rows there
 are. Less that mean, scores of few rows and of many can be compared, and the relevance of rows that
 no memory has seen is an unbiased measurement: docs/memory.md has the proof.
 
@@ -29,7 +29,7 @@ from driftsieve.snapshot import Floats, Snapshot
 
 
 def _per_row(total: Floats, n: Floats) -> Floats:
-    """Return the total divided by n, 0 where there are too few rows to know."""
+    """Return the total divided by n, 0 where there are too few rows."""
     return np.divide(total, n, out=np.zeros(len(n)), where=n > 0)
 
 
@@ -40,23 +40,23 @@ def _freedom(d: Dependence, rows: Evidence) -> Floats:
 
 @per_feature("quantiles")
 def mutual_info_relevance(snap: Snapshot) -> Floats:
-    """Mutual information in nats, less df / (2 n)."""
+    """Return the mutual information in nats, less df / (2 n)."""
     d, rows = dependence(table(snap)), evidence(snap)
     return observed_share(snap) * (information(d) - _per_row(_freedom(d, rows) / 2, rows.n))
 
 
 @per_feature("quantiles")
 def chi2_relevance(snap: Snapshot) -> Floats:
-    """Chi-square of the shares of the table, less df / (n - 1)."""
+    """Return the chi-square of the shares of the table, less df / (n - 1)."""
     d, rows = dependence(table(snap)), evidence(snap)
     return observed_share(snap) * (inertia(d) - _per_row(_freedom(d, rows), rows.n - 1))
 
 
 @per_feature("quantiles")
 def gini_relevance(snap: Snapshot) -> Floats:
-    """Decrease of the Gini impurity by the best split, less its mean under independence.
+    """Return the decrease of the Gini impurity by the best split, less its mean under independence.
 
-    One split decreases the impurity G by G / n on average; the best of several by more.
+    A single split decreases the impurity G by G / n on average; the best of several by more.
     """
     d, rows = dependence(table(snap)), evidence(snap)
     left = (d.share * d.class_share).cumsum(axis=0)[:-1]  # (K - 1, C, p) of all weight
@@ -90,9 +90,10 @@ def _best_split(n_bins: int, n_classes: int) -> float:
 
 @per_feature("moments")
 def t_relevance(snap: Snapshot) -> Floats:
-    """T as a share of variance, t**2 / (t**2 + n - 2), less its mean, 1 / (n - 1) for two classes.
+    """Return T as a share of variance, less its mean under independence.
 
-    It is at most 1, so that a feature that separates the classes does not outweigh all others.
+    The share is t**2 / (t**2 + n - 2), and its mean 1 / (n - 1) for two classes. It is at most 1,
+    so that a feature that separates the classes does not outweigh all others.
     """
     chance = _largest_square(snap.n_classes)
     best = np.full(snap.n_features, -np.inf)
@@ -119,7 +120,7 @@ def _largest_square(n_classes: int) -> float:
 
 @per_feature("moments")
 def fisher_relevance(snap: Snapshot) -> Floats:
-    """Fisher as a share of variance, S / (1 + S), less (C - 1) / (n - 1)."""
+    """Return Fisher as a share of variance, S / (1 + S), less (C - 1) / (n - 1)."""
     rows, share = evidence(snap), observed_share(snap)
     score = ratio(fisher(snap), share)
     explained = np.where(np.isinf(score), 1.0, score / (1 + score))
@@ -135,11 +136,11 @@ RELEVANCE: dict[str, ScoreFunction] = {
     "gini": gini_relevance,
 }
 RESPONSE = RELEVANCE | {"t": fisher_relevance, "gini": chi2_relevance}
-"""What is measured in fresh rows. The largest of several statistics is noisier than their sum."""
+"""Measured in fresh rows. The largest of several statistics has more noise than their sum."""
 
 
 def of_stacked(function: ScoreFunction, snap: Snapshot) -> Floats:
-    """Return a relevance without the checks, and in one block, for few features."""
+    """Apply a relevance function to a few features, without checks and blocks."""
     kernel: ScoreFunction = function.__wrapped__  # type: ignore[attr-defined]
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return kernel(snap)

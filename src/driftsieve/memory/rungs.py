@@ -1,4 +1,4 @@
-"""The ladder of half-lives that memories are chosen from, where the caller gives none."""
+"""The default half-lives that a learned memory chooses from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHORTEST_BATCHES = 1.0
 
 
 def doubling(shortest: float) -> tuple[float, ...]:
-    """Eight half-lives, each twice the one before, and no forgetting.
+    """Return eight half-lives, each twice the one before, and no fading.
 
     >>> doubling(250.0)
     (250.0, 500.0, 1000.0, 2000.0, 4000.0, 8000.0, 16000.0, 32000.0, inf)
@@ -21,16 +21,16 @@ def doubling(shortest: float) -> tuple[float, ...]:
 
 
 def default_rungs(clock: str) -> tuple[float, ...] | None:
-    """Those of a clock that counts rows or batches; None for times, which have no unit yet."""
+    """Return the half-lives for a clock of rows or batches; None for times, without a unit."""
     if clock == "time":
         return None
     return doubling(SHORTEST_ROWS if clock == "row" else SHORTEST_BATCHES)
 
 
 def rungs_of_times(span: float, n_rows: int) -> tuple[float, ...]:
-    """Half-lives in time that are about as many rows as those of the row clock.
+    """Return half-lives in time that are about as many rows as those of the row clock.
 
-    ``span`` is the time from the first to the last of ``n_rows`` rows; where it is 0, the shortest
+    ``span`` is the time from the first to the last of ``n_rows`` rows; if it is 0, the shortest
     half-life is 1.
 
     >>> rungs_of_times(999.0, 1000)[:3]
@@ -40,7 +40,7 @@ def rungs_of_times(span: float, n_rows: int) -> tuple[float, ...]:
 
 
 def as_durations(rungs: Sequence[float]) -> list[timedelta | None]:
-    """Half-lives in seconds for dates, which need durations.
+    """Return half-lives in seconds as durations, which dates need.
 
     >>> as_durations([90.0, math.inf])
     [datetime.timedelta(seconds=90), None]

@@ -1,4 +1,4 @@
-"""A LearnedBank as bytes: the bank of all half-lives, the fresh rows and the sums."""
+"""Serialization of a LearnedBank: the ladder, the fresh rows and the sums over reviews."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftsieve._storage import envelope
+from driftsieve._storage.envelope import require
 from driftsieve.bank import Bank
 from driftsieve.memory.period import Period
 from driftsieve.memory.sums import Sums
@@ -57,10 +58,8 @@ def from_bytes(cls: type[L], data: bytes | memoryview, n_threads: int | None) ->
     learned = cls.__new__(cls)
     try:
         sizes = header["parts"]
-        if len(sizes) != 3 or any(type(n) is not int or n < 0 for n in sizes):
-            raise ValueError("parts must be three lengths")
-        if sum(sizes) != len(payload):
-            raise ValueError("the parts do not add up")
+        require(len(sizes) == 3 and all(type(n) is int and n >= 0 for n in sizes), "parts")
+        require(sum(sizes) == len(payload), "parts")
         ends = np.cumsum([0, *sizes]).tolist()
         parts = [payload[a:b] for a, b in pairwise(ends)]
         meta, arrays = envelope.unpack_arrays(parts[0], "sums")
@@ -78,36 +77,31 @@ def _restore(
 
     waiting, choices = meta["waiting"], meta["choices"]
     learned.choices = "auto" if choices is None else tuple(map(float, choices))
-    _require(choices is None or learned.choices == ladder.half_lives, "half-lives")
+    require(choices is None or learned.choices == ladder.half_lives, "half-lives")
     learned.score_func, learned.n_bins, learned.k = meta["score_func"], meta["n_bins"], meta["k"]
     keeps = score_of(learned.score_func).keeps
     for bank in (ladder, fresh):
-        _require(all(getattr(bank, name) >= kept for name, kept in keeps.items()), "banks")
-    _require(type(learned.n_bins) is int and learned.n_bins >= 2, "n_bins")
-    _require(learned.k is None or (type(learned.k) is int and learned.k >= 1), "k")
+        require(all(getattr(bank, name) >= kept for name, kept in keeps.items()), "banks")
+    require(type(learned.n_bins) is int and learned.n_bins >= 2, "n_bins")
+    require(learned.k is None or (type(learned.k) is int and learned.k >= 1), "k")
     sums = Sums(*(arrays[f.name] for f in fields(Sums)))
     n_rungs = len(ladder.half_lives) if waiting is None else len(sums.answers)
     empty = Sums.empty(n_rungs)
     for f in fields(Sums):
         array = getattr(sums, f.name)
-        _require(array.shape == getattr(empty, f.name).shape, f.name)
-        _require(bool(np.isfinite(array).all()), f.name)
+        require(array.shape == getattr(empty, f.name).shape, f.name)
+        require(bool(np.isfinite(array).all()), f.name)
     counts = meta["period"]
-    _require(len(counts) == 4 and all(type(n) is int and n >= 0 for n in counts), "counts")
+    require(len(counts) == 4 and all(type(n) is int and n >= 0 for n in counts), "counts")
     features, before, recent = (arrays[name] for name in _ARRAYS)
     m = len(features)
-    _require(features.ndim == recent.ndim == 1, "features")
+    require(features.ndim == recent.ndim == 1, "features")
     rising = bool((np.diff(features) > 0).all()) and (not m or features[0] >= 0)
-    _require(rising and (not m or features[-1] < ladder.n_features), "features")
-    _require(before.shape == (n_rungs, m) and bool(np.isfinite(before).all()), "relevances")
-    _require(bool((recent >= 0).all()) and fresh.n_features in (0, m), "fresh rows")
+    require(rising and (not m or features[-1] < ladder.n_features), "features")
+    require(before.shape == (n_rungs, m) and bool(np.isfinite(before).all()), "relevances")
+    require(bool((recent >= 0).all()) and fresh.n_features in (0, m), "fresh rows")
     rows, n_rows, n_values, turn = counts
-    _require(n_rows < rows or waiting is not None or ladder.clock == "batch", "counts")
+    require(n_rows < rows or waiting is not None or ladder.clock == "batch", "counts")
     learned._period = Period(rows, features, before, fresh, n_rows, n_values, recent, turn)
     learned._ladder, learned._sums, learned._made = ladder, sums, None
     learned._waiting = None if waiting is None else Waiting.restored(ladder, waiting, arrays)
-
-
-def _require(sound: bool, what: str) -> None:
-    if not sound:
-        raise ValueError(f"the {what} do not fit the bank.")

@@ -1,4 +1,4 @@
-"""Memory: what was learned of how long to remember, for people to read."""
+"""Memory: the summary of a learned memory."""
 
 from __future__ import annotations
 
@@ -10,36 +10,49 @@ import numpy as np
 from driftsieve.memory.sums import Sums
 
 _DRIFTS = ((0.02, "hardly"), (0.08, "slightly"), (0.3, "moderately"), (math.inf, "strongly"))
-_SURE = 2.5  # standard errors by which the value of a memory must exceed 0
+_SURE = 2.5  # number of standard errors by which the value of a memory must exceed 0
 _UNITS = (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Memory:
-    """How long a screener remembers, as it has learned it.
+    """How long a screener remembers, and what that gains. ``str(memory)`` is a sentence about it.
 
     Attributes
     ----------
     half_lives : tuple of float
-        In ticks of the clock, seconds for dates; ``inf`` for no forgetting.
+        Half-lives in ticks of the clock, or seconds for dates; ``inf`` for no fading.
     weights : tuple of float
-        How much of each feature's predicted relevance comes from each half-life; they sum to 1.
+        Share of each half-life in the predicted relevance; they sum to 1.
     values : tuple of float
-        What each half-life was worth: the relevance, in rows that came later, of the features it
-        ranks best, less that of as many features at random. Mean of the latest reviews.
+        For each half-life, the relevance of its best features in later rows, minus that of as many
+        random features. Mean of the latest reviews.
     value : float
-        The same of the learned memory.
+        The same for the learned memory.
     half_life : float
-        The single half-life with the largest value, which p-values are computed at.
+        The single half-life with the largest value. p-values are computed at it.
     length : float
-        About how long the learned memory is: the geometric mean of the half-lives by weight, where
-        not to forget counts as the rows that there have been, or twice the longest other.
+        Approximate length of the learned memory: the weighted geometric mean of the half-lives. No
+        fading counts as the number of rows so far, or as twice the longest other half-life if that
+        is less.
     gain : float
-        ``value`` relative to never forgetting, less 1; NaN where ``value`` is not clearly above 0.
+        ``value`` relative to that without fading, minus 1; NaN if ``value`` is not clearly above 0.
     n_reviews : int
-        How often memories have been compared.
+        Number of reviews.
     unit : str
-        What half-lives are counted in: "rows", "batches", "seconds" or "" for times without unit.
+        Unit of the half-lives: "rows", "batches", "seconds", or "" for times without a unit.
+
+    See Also
+    --------
+    LearnedBank : Its property ``memory`` has the summary of a bank.
+    driftsieve.FeatureScreener : Its attribute ``memory_`` has the summary of a screener.
+
+    Examples
+    --------
+    >>> from driftsieve.memory import LearnedBank
+    >>> X = np.random.default_rng(0).normal(size=(4000, 20))
+    >>> print(LearnedBank().update(X, X[:, 3] > 0).memory)
+    Memory: about 1,800 rows. The stream hardly drifts; forgetting gains nothing.
     """
 
     half_lives: tuple[float, ...]
@@ -56,7 +69,30 @@ class Memory:
     def of(
         cls, sums: Sums, k: int, half_lives: tuple[float, ...], n_ticks: float, unit: str
     ) -> Memory:
-        """Return the summary of reviews of the k best features, ``n_ticks`` after the first row."""
+        """Summarize the reviews of the k best features.
+
+        Parameters
+        ----------
+        sums : Sums
+            Sums over the reviews.
+        k : int
+            Number of features by which half-lives were compared.
+        half_lives : tuple of float
+            The half-lives to choose from.
+        n_ticks : float
+            Ticks since the first row.
+        unit : str
+            Unit of the half-lives.
+
+        Returns
+        -------
+        Memory
+
+        Examples
+        --------
+        >>> Memory.of(Sums.empty(2), 10, (250.0, math.inf), 1000, "rows").weights
+        (0.5, 0.5)
+        """
         weights = sums.shares()
         mean = sums.captured / max(float(sums.fading), 1e-300)
         values, value = mean[:-1], float(mean[-1])
@@ -70,16 +106,23 @@ class Memory:
             tuple(values.tolist()),
             value,
             half_lives[sums.best_rung()],
-            float(np.exp(weights @ np.log(finite))),
+            float(np.exp(weights @ np.log(finite))) if n_ticks else 0.0,
             float(gain),
             int(sums.n_reviews),
             unit,
         )
 
+    def __repr__(self) -> str:
+        length = _amount(self.length, self.unit)
+        return (
+            f"<driftsieve.memory.Memory: about {length}, gain {self.gain:.2g}, {self.n_reviews} "
+            "reviews>"
+        )
+
     def __str__(self) -> str:
         length = f"Memory: about {_amount(self.length, self.unit)}."
         if not self.n_reviews:
-            return f"{length} Too few rows have come to learn from."
+            return f"{length} There are too few rows to learn from."
         if math.isnan(self.gain):
             return (
                 f"{length} Too little is relevant to learn from: no memory is known to be better."

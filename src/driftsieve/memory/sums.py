@@ -1,4 +1,4 @@
-"""What has been learned about memories: sums over reviews, which fade and add up."""
+"""Sums over reviews, which fade and can be merged."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from driftsieve.snapshot import Floats
 
 HALF_LIFE, HALF_LIFE_ROWS = 5.0, 8000.0
-"""Reviews, or rows if that is sooner, after which a review counts half."""
+"""Half-life of a review in reviews, or in rows if that is sooner."""
 RIDGE = 0.003
-PRIOR_SPREAD = 3.0  # how far the weights may be from equal ones, as a standard deviation
+PRIOR_SPREAD = 3.0  # prior standard deviation of the weights around equal ones
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Least squares of fresh relevance on the relevances at each of H half-lives.
+    """Least squares of the fresh relevance on the relevances at each of H half-lives.
 
-    Both are centred over the features: what all features have in common must not count.
+    Both are centred over the features, so that a common offset does not count.
     """
 
     products: Floats
@@ -31,8 +31,8 @@ class Sums:
     n_features: Floats
     """() number of features in the sums above."""
     captured: Floats
-    """(H + 1,) fresh relevance of the k features that each half-life ranks best, and of those that
-    the learned memory ranks best; less that of k features taken at random."""
+    """(H + 1,) fresh relevance of the k best features of each half-life and of the learned memory,
+    less that of k random features."""
     fading: Floats
     """() number of reviews in the sums, faded like them."""
     n_reviews: Floats
@@ -46,7 +46,7 @@ class Sums:
         return cls(*sizes, np.zeros(n_rungs + 1), zero, zero)
 
     def reviewed(self, before: Floats, fresh: Floats, k: int, n_rows: int = 0) -> Self:
-        """Return the sums with another review: (H, m) relevances before, (m,) of the fresh rows."""
+        """Return the sums after a review: (H, m) relevances before, (m,) of the fresh rows."""
         known = before - before.mean(axis=1, keepdims=True)
         answer = fresh - fresh.mean()
         ranked = np.vstack([before, self.weights() @ before])
@@ -57,7 +57,7 @@ class Sums:
         return replace(faded, n_reviews=self.n_reviews + 1)
 
     def plus(self, other: Sums) -> Self:
-        """With the reviews of another one."""
+        """Return the sums with the reviews of another bank."""
         return self._plus(1.0, *(getattr(other, field.name) for field in fields(other)))
 
     def _plus(self, factor: float, *new: Floats | float) -> Self:
@@ -65,7 +65,7 @@ class Sums:
         return type(self)(*(np.asarray(a * factor + b) for a, b in zip(own, new, strict=True)))
 
     def weights(self) -> Floats:
-        """(H,) what the relevance at each half-life counts in the prediction of fresh relevance.
+        """Return (H,) weights of the half-lives in the prediction of the fresh relevance.
 
         Non-negative least squares. Equal weights where no half-life predicts anything.
         """
@@ -76,7 +76,7 @@ class Sums:
         return sizes / fit[2] if sizes.any() else self._equal()
 
     def shares(self) -> Floats:
-        """(H,) how much each half-life counts in the non-negative fit; they sum to 1."""
+        """Return (H,) shares of the half-lives in the non-negative fit; they sum to 1."""
         fit = self._fit()
         sizes = self._equal() if fit is None else _non_negative(*fit[:2])
         return sizes / sizes.sum() if sizes.any() else self._equal()
@@ -85,9 +85,9 @@ class Sums:
         return np.full(len(self.answers), 1 / len(self.answers))
 
     def _fit(self) -> tuple[Floats, Floats, Floats] | None:
-        """Products and answers of columns of unit norm, and the norms; None while none is known.
+        """Return products and answers for columns of unit norm, and the norms; None without any.
 
-        With a ridge. Where fresh relevance is mostly noise, as with few features or rows, it pulls
+        With a ridge: if the fresh relevance is mostly noise, as with few features or rows, it pulls
         the weights towards equal ones.
         """
         scale = np.sqrt(np.diag(self.products))
@@ -102,20 +102,23 @@ class Sums:
         return gram, (self.answers + noise * self._equal()) / scale, scale
 
     def noise(self, k: int) -> float:
-        """Return the standard error of the mean relevance of k features that tell nothing."""
+        """Return the standard error of the mean relevance of k features of noise."""
         if not self.n_reviews:
             return 0.0
         return float(np.sqrt(k * self.fresh_squares / self.n_features / self.fading))
 
     def best_rung(self) -> int:
-        """Return the half-life whose best features were the most relevant; the longest at first."""
+        """Return the index of the half-life whose best features were the most relevant.
+
+        Before the first review it is the longest.
+        """
         captured = self.captured[:-1]
         return int(len(captured) - 1 - np.argmax(captured[::-1]))
 
 
 def _non_negative(gram: Floats, answers: Floats) -> Floats:
-    """Return the x >= 0 with the smallest x' gram x / 2 - answers' x."""
-    from scipy.optimize import nnls  # here, as it takes as long to import as numpy
+    """Return the x >= 0 that minimizes x' gram x / 2 - answers' x."""
+    from scipy.optimize import nnls  # imported here, because it takes as long as importing numpy
 
     root = np.linalg.cholesky(gram)
     return np.asarray(nnls(root.T, np.linalg.solve(root, answers))[0])

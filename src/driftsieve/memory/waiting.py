@@ -1,4 +1,4 @@
-"""Rows that wait until there are enough of them to tell the unit of their times."""
+"""Rows that wait until there are enough of them to derive half-lives from their times."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MOST_ROWS = 16 * FIRST_ROWS
 
 
 class Waiting:
-    """The first rows of a stream with ``clock="time"``, whose half-lives follow from their times.
+    """The first rows of a stream with ``clock="time"``, from whose times the half-lives follow.
 
-    ``bank`` does not forget: it validates the rows and holds their names, labels and limits.
+    ``bank`` does not fade. It validates the rows and has their names, labels and limits.
     """
 
     def __init__(self, bank: Bank, batches: list[Batch] | None = None) -> None:
@@ -31,24 +31,24 @@ class Waiting:
         self.n_rows = sum(batch.n_rows for batch in self.batches)
 
     def take(self, batch: Batch) -> None:
-        """Validate and keep rows."""
+        """Validate rows and keep them."""
         if batch.n_rows and batch.time is not None and not (self.n_rows or batch.has_dates):
             refuse_digit_dates("number", batch.time)
         self.bank.update(batch)
         known = np.isin(batch.y, self.bank.classes)
         batch = batch.part(known, self.bank.n_features)
-        X = batch.X.copy()  # the caller's memory may change
+        X = batch.X.copy()  # the caller may change its arrays
         self.batches.append(replace(batch, X=X, y=batch.y.copy()))
         self.n_rows += batch.n_rows
 
     @property
     def left(self) -> int:
-        """Rows until it may be over."""
+        """Number of rows until the half-lives may be known."""
         return FIRST_ROWS - self.n_rows % FIRST_ROWS
 
     @property
     def is_over(self) -> bool:
-        """Whether the half-lives follow: not yet if all rows have come at the same time."""
+        """Return whether the half-lives are known; they are not if all rows have the same time."""
         enough = self.n_rows > 0 and self.n_rows % FIRST_ROWS == 0
         return enough and (self.span > 0 or self.n_rows >= MOST_ROWS)
 
@@ -62,20 +62,19 @@ class Waiting:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the rows take in memory."""
+        """Size of the rows in memory, in bytes."""
         matrices = [batch.X for batch in self.batches]
         return sum(X.nbytes if isinstance(X, np.ndarray) else 2 * X.data.nbytes for X in matrices)
 
     @property
     def has_dates(self) -> bool:
-        """Whether times are dates."""
+        """Whether the times were dates."""
         return any(batch.has_dates for batch in self.batches)
 
     def bank_with_rungs(self, rungs: Sequence[float] | None = None) -> Bank:
-        """Return a bank of these rows, with the half-lives that follow from them or given ones.
+        """Return a bank of these rows, with the given half-lives or those that follow from them.
 
-        It may be larger than ``max_bytes``: the rows were accepted before, and the next ones will
-        not be.
+        It may exceed ``max_bytes``: the rows were accepted before, and later rows will be refused.
         """
         bank = self.bank
         rungs = self.rungs() if rungs is None else rungs
@@ -97,7 +96,7 @@ class Waiting:
         return made.set_limits(max_bytes=bank._header.limits.max_bytes)
 
     def rungs(self) -> tuple[float, ...]:
-        """Half-lives that follow from the rows so far; dates are told apart by microseconds."""
+        """Return the half-lives that follow from the rows so far; dates have microseconds."""
         span = self.span
         if span > 0 and self.has_dates:
             span = max(span, 1e-6 * self.n_rows)
@@ -129,7 +128,7 @@ class Waiting:
     def restored(
         cls, bank: Bank, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> Waiting:
-        """Return what ``stored`` gave; ValueError or LookupError if it cannot have."""
+        """Restore the rows of ``stored``; raise ValueError or LookupError if they are not valid."""
         known = bank._header.labels.array()
         batches = []
         for i, (has_dates, missing, n_rows, n_features) in enumerate(meta["batches"]):

@@ -1,4 +1,4 @@
-"""What was screened and what came of it, as a plain dictionary, HTML, JSON and text.
+"""Reports of banks, snapshots and histories, as a dictionary, HTML, JSON and text.
 
 >>> import numpy as np
 >>> from driftsieve import offline, report

@@ -1,4 +1,4 @@
-"""The report of a bank: all that can be read from it."""
+"""The report of a bank."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from driftsieve.scores import SCORES
 from driftsieve.scores.reader import Blocks
 from driftsieve.snapshot import Snapshot
 
-_N_FINE, _FINE_BINS = 100, 20  # how many of the best are shown in how many bins when clicked
-_MANY_BINS = 1000  # where there are no moments: values of a thousandth of the weight are seen
+_N_FINE, _FINE_BINS = 100, 20  # number of features with a fine distribution, and its bins
+_MANY_BINS = 1000  # without moments: finds values that have a thousandth of the weight
 
 
 def of_bank(
@@ -32,29 +32,33 @@ def of_bank(
     title: str = "Feature screening",
     parameters: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Everything a report on a bank shows, for ``to_html``, ``to_json`` and ``to_text``.
+    """Build the report of a bank for ``to_html``, ``to_json`` and ``to_text``.
 
     Parameters
     ----------
     bank : Bank or LearnedBank
-        The state.
+        The bank.
     history : ScoreHistory, optional
-        For what is shown over time.
+        Scores over time, to be shown as well.
     score_func : str
-        The score that ranks.
+        The score by which features are ranked.
     n_bins : int
-        Quantile bins of mutual information, chi-square and Gini.
+        Number of quantile bins for mutual information, chi-square and Gini.
     k : int, optional
-        Number of selected features, by which memories are compared. Default: that of the history,
+        Number of selected features, by which half-lives are compared. Default: that of the history,
         or a quarter of the features, at most 10.
     title : str
-        What was screened, in a few words.
+        Title of the report.
     parameters : mapping, optional
-        What to show as parameters of the run.
+        Parameters of the run, to be shown.
 
     Returns
     -------
     dict
+
+    See Also
+    --------
+    build : Builds a report from snapshots.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The content of a report: numbers, texts, lists and dictionaries, and nothing else."""
+"""The content of a report: numbers, strings, lists and dictionaries only."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from driftsieve.snapshot import Floats, Snapshot
 
 MAX_LISTED = 2_000
 MAX_SEARCHED = 100_000
-MAX_CELLS = 250_000  # numbers spent on distributions
-ERROR_RATE = 0.05  # expected share of noise among the features that count as significant
+MAX_CELLS = 250_000  # numbers in all distributions
+ERROR_RATE = 0.05  # false discovery rate of the features that count as significant
 
 
 def build(
@@ -46,41 +46,62 @@ def build(
     alternatives: Sequence[Alternative] = (),
     scores: Floats | None = None,
 ) -> dict[str, Any]:
-    """Everything a report shows, for ``to_html``, ``to_json`` and ``to_text``.
+    """Build the content of a report for ``to_html``, ``to_json`` and ``to_text``.
 
-    Features are listed by rank, the best 2,000 of them; ranks are among all features. Of the best
-    100,000, those not listed have their name and score, so that they can be found. All five scores
-    are there, as far as the snapshot has what they need. Each feature listed has its distribution:
-    that of ``fine`` where it is in there, otherwise the bins of ``snapshot``, best first, up to
-    250,000 numbers in all.
+    The best 2,000 features are listed by rank; ranks are among all features. The others of the
+    best 100,000 have a name and a score, so that they can be searched. The report has all of the
+    five scores that can be computed from the snapshot. Each listed feature has its distribution:
+    that of ``fine`` if it contains the feature, otherwise the bins of ``snapshot``, the best
+    features first, up to 250,000 numbers in total.
 
     Parameters
     ----------
-    snapshot : Snapshot or several, optional
-        All features, at once or in blocks that follow each other, which may be made again each
-        time they are gone through. Without it, the report tells what ``history`` knows.
+    snapshot : Snapshot or sequence of Snapshot, optional
+        All features, at once or in adjacent blocks. The sequence is read several times, and may
+        take its snapshots on access. By default the report has only what is in ``history``.
     score_func : str
-        The score that ranks; without a snapshot, that of the history.
+        The score by which features are ranked; without a snapshot, that of the history.
     history : ScoreHistory, optional
-        For what is shown over time.
-    fine : Snapshot, several, or a function
-        Blocks with more bins, of some features: ``bank.snapshot(20, slice(f, f + 1))``. A function
-        gives them for the features listed, the best first.
+        Scores over time, to be shown as well.
+    fine : Snapshot, iterable of Snapshot, or callable
+        Blocks of some features with more bins: ``bank.snapshot(20, slice(f, f + 1))``. A function
+        returns the blocks, given the indices of the listed features, the best first.
     parameters : mapping, optional
-        What to show as parameters of the run. ``epsilon`` stands beside the error certificate.
+        Parameters of the run, to be shown. ``epsilon`` is shown beside the error certificate.
     n_rows : int, optional
-        How many rows were screened.
+        Number of rows that were screened.
     title : str
-        What was screened, in a few words.
+        Title of the report.
     unit : str
-        What the positions of the history count: ``"rows"``, another word, or ``"unix"`` for
-        seconds since 1970, which are shown as dates.
+        Unit of the positions of the history: ``"rows"``, another word, or ``"unix"`` for seconds
+        since 1970, which are shown as dates.
     memory : Memory, optional
-        How long to remember, as it was learned.
+        The learned memory.
     alternatives : sequence of Alternative
-        What other memories would select.
+        The features that each half-life would select.
     scores : array of shape (n_features,), optional
-        What ranks, in place of the score of the snapshot: that with the learned memory.
+        Scores by which features are ranked, instead of those of the snapshot: the scores of a
+        learned memory.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ValueError
+        If there is neither a snapshot nor a history, or if the snapshot does not have all features.
+
+    See Also
+    --------
+    of_bank : Builds the report of a bank.
+
+    Examples
+    --------
+    >>> from driftsieve import Bank, report
+    >>> bank = Bank().update([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [4.0, 5.0]], [0, 0, 1, 1])
+    >>> report.build(bank.snapshot(), score_func="t")["ranks"]["t"]
+    [1, 2]
     """
     if score_func not in SCORES:
         names = ", ".join(map(repr, SCORES))
@@ -119,8 +140,25 @@ def build(
 
 
 def to_json(data: Mapping[str, Any], *, indent: int | None = None) -> str:
-    """The report as JSON. What JSON lacks is a text there: "Infinity", "-Infinity", "NaN".
+    """Return a report as JSON, with the strings "Infinity", "-Infinity" and "NaN".
 
+    Parameters
+    ----------
+    data : mapping
+        The result of ``build`` or ``of_bank``.
+    indent : int, optional
+        Spaces of indentation. By default everything is on one line.
+
+    Returns
+    -------
+    str
+
+    See Also
+    --------
+    write : Writes a report to a file.
+
+    Examples
+    --------
     >>> to_json({"scores": {"t": [1.5, math.inf]}})
     '{"scores": {"t": [1.5, "Infinity"]}}'
     """
@@ -128,7 +166,7 @@ def to_json(data: Mapping[str, Any], *, indent: int | None = None) -> str:
 
 
 class _Part(NamedTuple):
-    """What is kept of a block: some numbers a feature, not some for each of its bins."""
+    """The numbers of a block that are kept for every feature, without its bins."""
 
     scores: dict[str, Floats]
     error_shares: Floats
@@ -141,14 +179,14 @@ class _Part(NamedTuple):
 
 
 class _Some(NamedTuple):
-    """Some features, in the order of their numbers, and a snapshot of them."""
+    """Some features, ordered by index, and a snapshot of them."""
 
     features: NDArray[np.int64]
     snapshot: Snapshot
 
     @classmethod
     def of(cls, block: Snapshot, listed: NDArray[np.int64] | None = None) -> _Some:
-        """Return those of a block, all or if they are listed."""
+        """Return the features of a block, or those of them that are listed."""
         features = np.arange(block.first_feature, block.first_feature + block.n_features)
         if listed is None:
             return cls(features, block)
@@ -228,7 +266,7 @@ def _known_scores(block: Snapshot, score: str) -> dict[str, Score]:
 
 
 def _of_history(history: ScoreHistory) -> dict[str, Any]:
-    """The ranking of the features followed, as of the newest record."""
+    """Return the ranking of the followed features at the newest record."""
     return {
         "score": history.score_func,
         "n_features": history.n_features,
@@ -259,8 +297,8 @@ def _certificate(parts: list[_Part]) -> dict[str, Any]:
 def _largest_significant(pvalues: list[float], n_features: int) -> float:
     """Return the largest p-value that is significant, or -1 if none is.
 
-    Benjamini and Hochberg's procedure among all features, of which those not listed are taken as
-    not significant.
+    This is the procedure of Benjamini and Hochberg for all features. Features that are not listed
+    count as not significant.
     """
     ordered = np.sort(pvalues)
     limits = ERROR_RATE * np.arange(1, len(ordered) + 1) / n_features
@@ -270,7 +308,7 @@ def _largest_significant(pvalues: list[float], n_features: int) -> float:
 def _pvalues(
     shown: Iterable[_Some], function: ScoreFunction, listed: NDArray[np.int64]
 ) -> list[float]:
-    """The p-values of the features listed."""
+    """Return the p-values of the listed features."""
     values = np.concatenate([function(some.snapshot) for some in shown])
     features = np.concatenate([some.features for some in shown])
     found: list[float] = values[np.searchsorted(features, listed)].tolist()
@@ -280,9 +318,9 @@ def _pvalues(
 def _distributions(
     listed: NDArray[np.int64], fine: list[_Some], shown: list[_Some]
 ) -> list[dict[str, Any]]:
-    """Edges and class weights of the features listed, each from the first snapshot that has it.
+    """Return edges and class weights of the listed features, by number of bins.
 
-    One entry for each number of bins.
+    Each feature is read from the first snapshot that has it.
     """
     groups: dict[int, dict[str, Any]] = {}
     left, cells = listed, MAX_CELLS
@@ -291,7 +329,7 @@ def _distributions(
             continue
         n_bins, n_classes = s.bin_weights.shape[1:]
         each = n_bins - 1 + n_bins * n_classes
-        if i >= len(fine):  # there is room for the best, whatever blocks they are in
+        if i >= len(fine):  # the best features first, whatever their blocks
             left = left[: cells // each]
         inside = np.isin(left, features)
         taken = left[inside][: cells // each]
@@ -306,7 +344,7 @@ def _distributions(
 
 
 def _of_memory(memory: Memory, alternatives: Sequence[Alternative]) -> dict[str, Any]:
-    """Return its values, with texts in place of the numbers that JSON lacks."""
+    """Return the values of a memory, with strings for numbers that JSON does not have."""
     values = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(memory).items()}
     others = [asdict(alternative) for alternative in alternatives]
     found: dict[str, Any] = finite({"text": str(memory), **values, "alternatives": others})
@@ -359,11 +397,11 @@ def _plain(value: Any) -> str | int | float | bool | None:
 
 
 def finite(value: Any) -> Any:
-    """The same with texts in place of the numbers that JSON lacks."""
+    """Replace infinite numbers and NaN, which JSON does not have, by strings."""
     if isinstance(value, Mapping):
         return {key: finite(v) for key, v in value.items()}
     if isinstance(value, list):
-        with suppress(TypeError):  # a list of numbers, most often all finite
+        with suppress(TypeError):  # a list of numbers, which usually are finite
             if all(map(math.isfinite, value)):
                 return value
         return [finite(v) for v in value]

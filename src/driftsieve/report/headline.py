@@ -1,4 +1,4 @@
-"""The headline of a report: what happened, in plain words."""
+"""The headline of a report: one or two sentences about what changed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from driftsieve.history.selection import Event
 from driftsieve.snapshot import Floats
 
 _NEAR = 0.05
-"""Events this share of the stream apart count as one change."""
+"""Events within this share of the stream count as one change."""
 _SMALL = 0.1
-"""A feature whose score moved by less than this share of the range of all is not mentioned."""
+"""Smallest change of a score to be mentioned, as a share of the range of all scores."""
 _DAY = 86400.0
 
 
 def headline(history: ScoreHistory | None, content: Mapping[str, Any], unit: str) -> str:
-    """Return what the report says, in plain words."""
+    """Return the headline."""
     limit = content["largest_significant"].get(content["score"])
     is_noise = limit is not None and limit < 0
     change = "" if history is None else _change(history, unit, is_noise=is_noise)
@@ -39,7 +39,7 @@ def headline(history: ScoreHistory | None, content: Mapping[str, Any], unit: str
 
 
 def places(history: ScoreHistory, positions: ArrayLike) -> list[float]:
-    """Return where positions are on the axis: the times at them, if there are any."""
+    """Return the positions on the axis: the times, if they were recorded."""
     found = np.asarray(positions, dtype=np.float64)
     if history.times is not None:
         found = np.interp(found, history.positions, history.times)
@@ -48,10 +48,9 @@ def places(history: ScoreHistory, positions: ArrayLike) -> list[float]:
 
 
 def _change(history: ScoreHistory, unit: str, *, is_noise: bool) -> str:
-    """Return a sentence on the change that moved the scores most; "" if nothing changed.
+    """Return a sentence on the change that moved the scores most; "" without a change.
 
-    ``is_noise`` says that no feature is significant now: if most changes are elsewhere, they are
-    all due to chance.
+    ``is_noise`` says that no feature is significant. Most changes are then due to chance.
     """
     moves, scores = _moves(history), history.scores[np.isfinite(history.scores)]
     largest = float(np.ptp(scores)) if scores.size else 0.0
@@ -63,7 +62,7 @@ def _change(history: ScoreHistory, unit: str, *, is_noise: bool) -> str:
     if not events:
         return ""
     positions = np.array([event.position for event in events])
-    # A feature leaves behind rank k + margin, often a record after another one has entered.
+    # A feature falls below rank k + margin often a record after another one has entered.
     gap = max(_NEAR * np.ptp(history.positions), 1.5 * np.diff(history.positions).max(initial=0))
     near = np.abs(positions - positions[:, None]) <= gap
     found = [_net([events[i] for i in np.flatnonzero(row).tolist()]) for row in near]
@@ -92,7 +91,7 @@ def _net(events: Sequence[Event]) -> list[Event]:
 
 
 def _moves(history: ScoreHistory) -> dict[int, float]:
-    """Return how far the score of each feature followed went."""
+    """Return by how much the score of each followed feature has changed."""
     scores: Floats = np.where(np.isfinite(history.scores), history.scores, np.nan)
     known = np.isfinite(scores).any(axis=0)
     low, high = np.nanmin(scores[:, known], axis=0), np.nanmax(scores[:, known], axis=0)
@@ -128,7 +127,7 @@ def _place(position: float, unit: str, spacing: float) -> str:
 
 
 def significance(content: Mapping[str, Any]) -> str:
-    """Return a sentence on how many features are significant; "" if that is not known."""
+    """Return a sentence on how many features are significant; "" if that is unknown."""
     score, n = content["score"], content["n_features"]
     limit = content["largest_significant"].get(score)
     if limit is None:

@@ -1,9 +1,8 @@
-"""A report as one HTML file that needs nothing else: no network, no library, no server.
+"""Reports as a single HTML file, without a network, a library or a server.
 
-Names of features and classes are hostile text. They reach the page as data only, control codes and
-line ends written out: JSON without any ``<``, put into the document as text nodes. On top of that
-the page carries a content security policy that allows this one script and this one style sheet, by
-their hashes, and nothing else.
+Names of features and classes are untrusted text. They are part of the page as data only, with
+control codes and line ends escaped: JSON without any ``<``, shown in text nodes. In addition, the
+content security policy of the page allows only its own script and style sheet, by their hashes.
 """
 
 from __future__ import annotations
@@ -25,11 +24,32 @@ from driftsieve.report.data import finite
 
 _SCRIPTS = ("dom", "charts", "overtime", "table", "detail", "memory", "page")
 MAX_NAMES = 1_000_000
-"""Bytes of the names that are there for the search only."""
+"""Largest size, in bytes, of the names of features that are only searched."""
 
 
 def to_html(data: Mapping[str, Any]) -> str:
-    """The page of a report that ``build`` made; write it as UTF-8."""
+    """Return a report as an HTML page, to be written as UTF-8.
+
+    Parameters
+    ----------
+    data : mapping
+        The result of ``build`` or ``of_bank``.
+
+    Returns
+    -------
+    str
+
+    See Also
+    --------
+    write : Writes a report to a file.
+
+    Examples
+    --------
+    >>> from driftsieve import Bank, report
+    >>> bank = Bank().update([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [4.0, 5.0]], [0, 0, 1, 1])
+    >>> report.to_html(report.of_bank(bank, title="Four rows")).startswith("<!doctype html>")
+    True
+    """
     page = files("driftsieve.report") / "page"
     style = (page / "style.css").read_text("utf-8")
     parts = [(page / f"{name}.js").read_text("utf-8") for name in _SCRIPTS]
@@ -45,7 +65,7 @@ def to_html(data: Mapping[str, Any]) -> str:
 
 
 def _printable(value: Any) -> Any:
-    """The same with every text as a terminal would get it: on one line, in reading order."""
+    """Escape control codes and line ends in all strings."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, Mapping):
@@ -62,7 +82,7 @@ def _hash(text: str) -> str:
 
 
 def _embed(data: Any) -> str:
-    """JSON in pure ASCII that no HTML parser can take for anything but the text it is."""
+    """Return JSON in ASCII without the characters that have a meaning in HTML."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -70,13 +90,13 @@ def _embed(data: Any) -> str:
 
 
 def _compact(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The same content with the long columns as base64 of typed arrays: a third of the size."""
+    """Encode long columns as base64 of typed arrays, which takes a third of the size."""
     out = dict(data)
     out["parameters"] = finite(data["parameters"])
     out["features"] = _array(data["features"], "i4")
     out["scores"] = {key: _array(values, "f4") for key, values in data["scores"].items()}
     out["ranks"] = {key: _array(values, "i4") for key, values in data["ranks"].items()}
-    with np.errstate(divide="ignore"):  # p = 0 becomes -inf; as such p-values below 1e-38 fit f4
+    with np.errstate(divide="ignore"):  # p = 0 becomes -inf; p-values below 1e-38 need logarithms
         out["log10p"] = {
             key: None if values is None else _array(np.log10(values), "f4")
             for key, values in data["pvalues"].items()
@@ -107,7 +127,7 @@ def _compact(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _others(others: Mapping[str, Any]) -> dict[str, Any]:
-    """Names and scores of features that are found by search only, the best that have room."""
+    """Return names and scores of the features that are only searched, up to ``MAX_NAMES``."""
     room, n = MAX_NAMES, 0
     for name in others["names"]:
         room -= len(_embed(printable(name))) + 1
@@ -122,6 +142,6 @@ def _others(others: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _array(values: ArrayLike, kind: str) -> dict[str, str]:
-    with np.errstate(over="ignore"):  # a score beyond the range of f4 is drawn as infinite
+    with np.errstate(over="ignore"):  # a score that overflows f4 is drawn as infinite
         array = np.asarray(values, dtype="<" + kind)
     return {kind: base64.b64encode(array.tobytes()).decode()}

@@ -1,4 +1,4 @@
-"""What another memory than the learned one would select."""
+"""The features that single half-lives would select, compared with those of the learned memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from driftsieve.scores.reader import read_bank
 from driftsieve.snapshot import Floats
 
 FEW_FEATURES = 20_000
-"""With more features than this only the shortest and the longest memory are compared: each takes
+"""With more features, only the shortest and the longest half-life are compared, because each takes
 one more pass over the state."""
 NAMED = 20
 
@@ -30,7 +30,7 @@ class Alternative:
     n_same : int
         How many of the k features are the same.
     added, missed : list of str
-        Names of the features, at most 20, that only this half-life selects, and those it does not.
+        Names of at most 20 features that only this half-life selects, or only the learned memory.
     """
 
     half_life: float
@@ -40,7 +40,7 @@ class Alternative:
 
 
 def alternatives(bank: LearnedBank, learned: Floats, k: int, *, larger: bool) -> list[Alternative]:
-    """Return what each half-life would select, given the scores of the learned memory."""
+    """Return the selection at each half-life, given the scores of the learned memory."""
     if not isinstance(bank.score_func, str):
         return []
     half_lives = bank.half_lives

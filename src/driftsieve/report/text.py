@@ -1,4 +1,4 @@
-"""A report as text for a terminal."""
+"""Reports as plain text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,32 @@ _LABELS = {
 
 
 def to_text(data: Mapping[str, Any], *, top: int = 20) -> str:
-    """A summary with the ``top`` best features; no control codes, whatever the names."""
+    """Return a report as plain text. Control codes in names are escaped.
+
+    Parameters
+    ----------
+    data : mapping
+        The result of ``build`` or ``of_bank``.
+    top : int
+        Number of features to list.
+
+    Returns
+    -------
+    str
+
+    See Also
+    --------
+    write : Writes a report to a file.
+
+    Examples
+    --------
+    >>> from driftsieve import Bank, report
+    >>> bank = Bank().update([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [4.0, 5.0]], [0, 0, 1, 1])
+    >>> print(report.to_text(report.of_bank(bank, title="Four rows")))
+    Four rows
+    2 features by mutual information, 4 rows, 4 effective rows, 2 classes
+    ...
+    """
     facts = [f"{data['n_features']:,} features by {_LABELS[data['score']]}"]
     if data["n_rows"] is not None:
         facts.append(f"{data['n_rows']:,} rows")

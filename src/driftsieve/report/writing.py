@@ -1,4 +1,4 @@
-"""Reports as files: HTML, JSON or text, as the suffix says."""
+"""Reports as files: HTML, JSON or text, depending on the suffix."""
 
 from __future__ import annotations
 
@@ -16,19 +16,34 @@ WRITERS = {".html": to_html, ".json": to_json, ".txt": to_text}
 
 
 def write(path: str | PathLike[str], content: Mapping[str, Any]) -> None:
-    """Write a report that ``build`` or ``of_bank`` made, or replace it.
+    """Write a report to a file, which is replaced if it exists.
 
     Parameters
     ----------
     path : path
-        The file, whose name ends in .html, .json or .txt.
+        The file, with the suffix .html, .json or .txt.
     content : mapping
-        The report.
+        The result of ``build`` or ``of_bank``.
 
     Raises
     ------
     ValueError
-        If the name of the file ends in something else.
+        If the file has another suffix.
+
+    See Also
+    --------
+    to_html, to_json, to_text : Return what is written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from driftsieve import Bank, report
+    >>> bank = Bank().update([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [4.0, 5.0]], [0, 0, 1, 1])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "report.html"
+    ...     report.write(path, report.of_bank(bank))
+    ...     path.exists()
+    True
     """
     writer = WRITERS.get(Path(path).suffix.lower())
     if writer is None:

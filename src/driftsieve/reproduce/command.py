@@ -107,7 +107,9 @@ def _fetch(name: str, data: Path | None) -> None:
 
     names = _chosen("--fetch", name, list(SOURCES))
     if data is None:
-        raise typer.BadParameter(f"--fetch needs a folder: --data or {DATA_VARIABLE}.")
+        raise typer.BadParameter(
+            f"--data must be given with --fetch, got none. Pass a folder, or set {DATA_VARIABLE}."
+        )
     failed = []
     for key in names:
         try:
@@ -128,7 +130,7 @@ def _chosen(what: str, name: str | None, names: list[str]) -> list[str]:
     if name == "all":
         return names
     if name not in names:
-        raise typer.BadParameter(f"{what} is one of {', '.join(names)} or all, got {name!r}.")
+        raise typer.BadParameter(f"{what} must be one of {', '.join(names)} or all, got {name!r}.")
     return [name]
 
 

@@ -158,11 +158,11 @@ COMPARED: dict[str, Callable[[Path], tuple[Any, ...]]] = {
     "elec2": elec2,
     "news20": news20_binary,
 }
-"""What Tables 1 to 5 compare online and offline on."""
+"""Data sets of Tables 1 to 5."""
 
 
 QUICK = ("url", "dexter", "madelon")
-"""Those of them that are small."""
+"""The small ones."""
 
 
 def at_hand(data: Path | None, names: Collection[str] = COMPARED) -> Iterator[Compared]:
@@ -182,14 +182,17 @@ def at_hand(data: Path | None, names: Collection[str] = COMPARED) -> Iterator[Co
             X = sparse.csr_array(X[:, np.unique(X.indices)])
         yield name, X, y
     if not found:
-        raise MissingDataError(f"None of {', '.join(names)} is in {folder}.")
+        raise MissingDataError(
+            f"At least one of {', '.join(names)} must be in {folder}, got none. Run driftsieve "
+            "reproduce --fetch."
+        )
 
 
 def folder_of(data: Path | None) -> Path:
     """Return the data folder; raise MissingDataError if it is not given or does not exist."""
     if data is None:
         raise MissingDataError(
-            "This experiment needs the real data sets. Pass their folder as --data or "
+            "--data must be the folder of the real data sets, got none. Pass it, or set "
             "DRIFTSIEVE_DATA."
         )
     if not data.is_dir():
@@ -236,7 +239,7 @@ def _file(data: Path, name: str) -> Path:
 
 def _missing(name: str, data: Path) -> MissingDataError:
     return MissingDataError(
-        f"The data set {name} is not in {data}: see driftsieve reproduce --fetch."
+        f"The data set {name} must be in {data}, got none. Run driftsieve reproduce --fetch."
     )
 
 

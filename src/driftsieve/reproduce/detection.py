@@ -27,7 +27,7 @@ class Scale:
     """The sizes of the drift experiments."""
 
     stream: DriftStream
-    """At the slowest shift."""
+    """Number of rows at the slowest shift."""
     batch: int
     selected: int
     """Features selected: detection rate @selected."""
@@ -95,6 +95,6 @@ def detect(
                     }
 
 
-def batch_bank(alpha: float, *, quantiles: bool = False) -> Bank:
+def batch_bank(decay: float, *, quantiles: bool = False) -> Bank:
     """Return a bank whose decay counts per batch, as in the experiments of the paper."""
-    return Bank(decay=alpha, clock="batch", quantiles=quantiles, n_threads=1)
+    return Bank(decay=decay, clock="batch", quantiles=quantiles, n_threads=1)

@@ -37,11 +37,11 @@ class Source:
     name: str
     url: str
     sha256: str | None = None
-    """Of the file at `url`, where it is known."""
+    """Checksum of the file at `url`, if known."""
     unpack: Callable[[Path, Path], None] | None = None
-    """Given the file and the folder of the data set; None leaves the file as it is."""
+    """Function of the file and the folder of the data set; None if the file is the data set."""
     made: tuple[str, ...] = field(default=())
-    """Files in that folder that tell that all is done."""
+    """Files in the folder once the data set is complete."""
 
 
 def fetch(source: Source, data: Path) -> Path:
@@ -57,7 +57,9 @@ def fetch(source: Source, data: Path) -> Path:
             source.unpack(file, folder)
         except (zipfile.BadZipFile, tarfile.TarError, EOFError, KeyError) as error:
             file.unlink()
-            raise FetchError(f"{source.url} has changed: {error}.") from error
+            raise FetchError(
+                f"{source.url} must be the known archive, got another one: {error}."
+            ) from error
         if _file_name(source.url) not in made:
             file.unlink()
     return folder
@@ -81,17 +83,20 @@ def download(url: str, path: Path, sha256: str | None = None) -> Path:
         if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:  # the part was whole already
             expected = None
         else:
-            raise FetchError(f"{url} answers {error.code} {error.reason}.") from error
+            raise FetchError(
+                f"{url} must be available, got {error.code} {error.reason}. Save the file as "
+                f"{path}."
+            ) from error
     except (URLError, HTTPException, OSError) as error:
         reason = getattr(error, "reason", error)
         raise FetchError(
-            f"{url} could not be fetched ({reason}). With a connection, run this again: it "
+            f"{url} must be reachable, got: {reason}. With a connection, run this again: it "
             f"continues where it stopped. Without one, save the file as {path}."
         ) from error
     size = part.stat().st_size
     if expected is not None and size != expected:
         raise FetchError(
-            f"{url} ended after {size} of {expected} bytes. Run this again: it continues there."
+            f"{url} must have {expected} bytes, got {size}. Run this again: it continues there."
         )
     if sha256 is not None and (found := _sha256(part)) != sha256:
         part.unlink()

@@ -16,9 +16,9 @@ from driftsieve.reproduce.result import (
     mean_over_seeds,
 )
 
-PUBLISHED_ALPHA = 0.9
-QUICK_ALPHAS = (0.5, 0.9, 0.95, 0.99, 1.0)
-ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995, 1.0)
+PUBLISHED_DECAY = 0.9
+QUICK_DECAYS = (0.5, 0.9, 0.95, 0.99, 1.0)
+DECAYS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995, 1.0)
 
 
 def figure2(run: ExperimentRun) -> Result:
@@ -32,7 +32,7 @@ def figure2(run: ExperimentRun) -> Result:
         return list(
             detect(
                 scale.shifting(max(scale.shifts), seed),
-                {PUBLISHED_ALPHA: batch_bank(PUBLISHED_ALPHA, quantiles=True)},
+                {PUBLISHED_DECAY: batch_bank(PUBLISHED_DECAY, quantiles=True)},
                 batch=step,
                 scores=SCORE_TITLES,
                 at=rows,
@@ -45,7 +45,7 @@ def figure2(run: ExperimentRun) -> Result:
         for shift in scale.shifts:
             found += detect(
                 scale.shifting(shift, seed),
-                {alpha: batch_bank(alpha) for alpha in (QUICK_ALPHAS if run.quick else ALPHAS)},
+                {decay: batch_bank(decay) for decay in (QUICK_DECAYS if run.quick else DECAYS)},
                 batch=step,
                 scores=["t"],
                 at=rows,
@@ -62,7 +62,7 @@ def figure2(run: ExperimentRun) -> Result:
         for shift in scale.shifts
     }
     methods = mean_over_seeds(by_method)
-    published = mean_over_seeds(r for r in by_fading if r["fading"] == PUBLISHED_ALPHA)
+    published = mean_over_seeds(r for r in by_fading if r["fading"] == PUBLISHED_DECAY)
     adjusted = mean_over_seeds(r for r in by_fading if r["fading"] == best[r["shift"]]["fading"])
     k = scale.selected
     return Result(
@@ -75,7 +75,7 @@ def figure2(run: ExperimentRun) -> Result:
                 "score:N",
                 list(SCORE_TITLES.values()),
                 "Detection rate by method",
-                f"true features shift every {max(scale.shifts)} rows, α = {PUBLISHED_ALPHA} per "
+                f"true features shift every {max(scale.shifts)} rows, α = {PUBLISHED_DECAY} per "
                 f"batch of {step}",
             ),
             "b-rates": lambda alt: _lines(
@@ -85,7 +85,7 @@ def figure2(run: ExperimentRun) -> Result:
                 "shift:O",
                 list(scale.shifts),
                 "Detection rate by shifting rate",
-                f"T-score, α = {PUBLISHED_ALPHA} per batch of {step}",
+                f"T-score, α = {PUBLISHED_DECAY} per batch of {step}",
             ),
             "c-adjusted": lambda alt: _lines(
                 alt,
@@ -117,13 +117,13 @@ def _claims(
     fast, slow = min(scale.shifts), max(scale.shifts)
     loss = gain(
         settled,
-        {"shift": slow, "fading": PUBLISHED_ALPHA},
-        {"shift": fast, "fading": PUBLISHED_ALPHA},
+        {"shift": slow, "fading": PUBLISHED_DECAY},
+        {"shift": fast, "fading": PUBLISHED_DECAY},
     )
     adjusting = gain(
         settled,
         {"shift": fast, "fading": best[fast]["fading"]},
-        {"shift": fast, "fading": PUBLISHED_ALPHA},
+        {"shift": fast, "fading": PUBLISHED_DECAY},
     )
     return [
         Claim(
@@ -142,14 +142,14 @@ def _claims(
         ),
         Claim(
             "A fast shifting rate has a negative impact.",
-            f"At α = {PUBLISHED_ALPHA}, a shift every {slow} rows is detected better than one "
+            f"At α = {PUBLISHED_DECAY}, a shift every {slow} rows is detected better than one "
             f"every {fast} by {loss}.",
             loss.positive,
         ),
         Claim(
             "Adjusting the fading factor improves the detection rate for fast shifts too.",
             f"For a shift every {fast} rows, α = {best[fast]['fading']}, the best in hindsight, "
-            f"detects more than α = {PUBLISHED_ALPHA} by {adjusting}.",
+            f"detects more than α = {PUBLISHED_DECAY} by {adjusting}.",
             adjusting.positive,
         ),
     ]

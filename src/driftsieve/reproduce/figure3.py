@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from driftsieve.reproduce.detection import SCORE_TITLES, Scale, batch_bank, detect
-from driftsieve.reproduce.figure2 import PUBLISHED_ALPHA
+from driftsieve.reproduce.figure2 import PUBLISHED_DECAY
 from driftsieve.reproduce.result import (
     Claim,
     ExperimentRun,
@@ -21,11 +21,11 @@ FULL_DETECTION = 0.99
 SOLID, DASHED = "with adaptation", "without adaptation"
 
 
-def adjusted_alpha(scale: Scale, shift: int) -> float:
+def adjusted_decay(scale: Scale, shift: int) -> float:
     """Return the decay for a memory of a quarter of the rows for which a feature stays true.
 
     >>> scale = Scale.of(ExperimentRun())
-    >>> [round(adjusted_alpha(scale, shift), 3) for shift in scale.shifts]
+    >>> [round(adjusted_decay(scale, shift), 3) for shift in scale.shifts]
     [0.96, 0.98, 0.99, 0.995]
     """
     return 1 - 4 * scale.batch / (scale.stream.n_true * shift)
@@ -41,10 +41,10 @@ def figure3(run: ExperimentRun) -> Result:
     def one_seed(seed: int) -> RecordTable:
         found: RecordTable = []
         for shift in scale.shifts:
-            alphas = {"adjusted": adjusted_alpha(scale, shift), "0.9": PUBLISHED_ALPHA, "none": 1.0}
+            decays = {"adjusted": adjusted_decay(scale, shift), "0.9": PUBLISHED_DECAY, "none": 1.0}
             found += detect(
                 scale.shifting(shift, seed),
-                {name: batch_bank(alpha, quantiles=True) for name, alpha in alphas.items()},
+                {name: batch_bank(decay, quantiles=True) for name, decay in decays.items()},
                 batch=scale.batch,
                 scores=SCORE_TITLES,
                 at=at,
@@ -149,7 +149,7 @@ def _panels(alt: Any, scale: Scale, table: RecordTable, fading: str) -> Any:
         for row in table
         if row["fading"] in (fading, "none")
     ]
-    alpha = "α fitted to the rate of shift" if fading == "adjusted" else f"α = {fading}"
+    label = "α fitted to the rate of shift" if fading == "adjusted" else f"α = {fading}"
     return (
         alt.Chart(alt.Data(values=shown))
         .mark_line(strokeWidth=1.8)
@@ -175,7 +175,7 @@ def _panels(alt: Any, scale: Scale, table: RecordTable, fading: str) -> Any:
         .properties(
             title=alt.Title(
                 "Detection rate with and without adaptation",
-                subtitle=f"{alpha}, per batch of {scale.batch} rows",
+                subtitle=f"{label}, per batch of {scale.batch} rows",
             )
         )
     )

@@ -41,9 +41,9 @@ NEVER = math.inf
 LEARNED = "learned"
 HALF_LIVES = (200.0, 500.0, 1000.0, 2000.0, 5000.0, 10_000.0, 20_000.0, NEVER)
 FRESH = 500
-"""Rows whose relevance is captured by features that were chosen before them."""
+"""Rows in which the relevance of features chosen before is measured."""
 RECENT = 2000
-"""Rows that the learner learns from: it forgets, too."""
+"""Latest rows that the learner learns from."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from driftsieve.reproduce.result import (
     Result,
     gain,
 )
-from driftsieve.reproduce.streams import ALPHA, BATCH, FSA, SGD, TASKS, best, learn, screen
+from driftsieve.reproduce.streams import BATCH, DECAY, FSA, SGD, TASKS, best, learn, screen
 
 WITH, WITHOUT = "with", "without"
 MOMENTS, BINNED = ("t", "fisher"), ("mutual_info", "chi2", "gini")
@@ -32,8 +32,8 @@ def real_stream(name: str, run: ExperimentRun) -> Result:
         chosen = np.sort(np.random.default_rng(seed).permutation(p)[: task.selected])
         records += learn(task, seed, None, adaptation="-", screen="none")
         records += learn(task, seed, chosen, adaptation="-", screen="random")
-        for adaptation, alpha in ((WITH, ALPHA), (WITHOUT, 1.0)):
-            snapshot, seconds = screen(task, seed, decay=alpha, clock="batch")
+        for adaptation, decay in ((WITH, DECAY), (WITHOUT, 1.0)):
+            snapshot, seconds = screen(task, seed, decay=decay, clock="batch")
             for score in SCORE_TITLES:
                 columns = best(snapshot, score, task.selected)
                 found = learn(task, seed, columns, adaptation=adaptation, screen=score)
@@ -104,7 +104,7 @@ def _adaptation(records: list[Record]) -> Claim:
     better = sum(estimate.positive for estimate in gains.values())
     return Claim(
         "In most cases adaptation gives better performance than none.",
-        f"With α = {ALPHA} per batch of {BATCH} the error falls, by more than two standard errors, "
+        f"With α = {DECAY} per batch of {BATCH} the error falls, by more than two standard errors, "
         f"in {better} of {len(gains)} cases; falls (negative: rises): {_list(gains)}.",
         better > len(gains) / 2,
     )

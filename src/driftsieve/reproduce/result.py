@@ -16,7 +16,7 @@ from driftsieve.reproduce.synthetic import Correlation
 Record = dict[str, Any]
 RecordTable = list[Record]
 Figure = Callable[[Any], Any]
-"""Given the altair module, the chart."""
+"""A function of the altair module that returns the chart."""
 
 
 def _in_silence(items: Iterable[Any], _title: str, _total: int) -> Iterable[Any]:
@@ -28,15 +28,15 @@ class ExperimentRun:
     """Parameters of the run of an experiment."""
 
     quick: bool = False
-    """Small sizes, seconds instead of minutes; the claims are still put to the test."""
+    """Small sizes, which take seconds instead of minutes. The claims are still tested."""
     data: Path | None = None
     """The folder of the real data sets."""
     n_seeds: int | None = None
-    """How often what is random is repeated, for the error bars: 5, or 3 if quick."""
+    """Number of repetitions with other seeds, for the error bars: 5, or 3 if quick."""
     correlation: Correlation = "published"
-    """Of the features of the synthetic stream."""
+    """Correlation of the features of the synthetic stream."""
     track: Callable[[Iterable[Any], str, int], Iterable[Any]] = _in_silence
-    """Wraps the outermost loop of so many turns, to show how far it is."""
+    """Wraps the outermost loop, with its number of turns, to show the progress."""
 
     @property
     def seeds(self) -> int:

@@ -20,10 +20,10 @@ from driftsieve.scores import SCORES, rank
 from driftsieve.snapshot import Floats, Snapshot
 
 FSA, SGD = "Sparse FSA", "SGD log loss"
-BATCH, ALPHA = 250, 0.9
+BATCH, DECAY = 250, 0.9
 KEPT = 0.9
-"""A seed stands for another order of rows in the learners, another random choice of features, and
-another nine tenths of the rows to learn from."""
+"""A seed determines the order of rows in the learners, the random choice of features, and the nine
+tenths of the rows to learn from."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Task:
     y: NDArray[np.int64]
     n_train: int
     selected: int
-    """Features that a screen leaves to the learners."""
+    """Number of features that a screen selects for the learners."""
     learner_selected: int
-    """Features that Sparse FSA keeps."""
+    """Number of features that Sparse FSA selects."""
     n_epochs: int = 30
 
     def train(self, seed: int) -> tuple[sparse.csr_array, NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""BankPair: the two banks that hold the features of dictionaries."""
+"""BankPair: the two banks for the features of dictionaries."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from driftsieve.snapshot import Floats
 
 
 class BankPair(NamedTuple):
-    """A dense bank for the keys of the first row, and a sparse one for all that come later.
+    """A dense bank for the keys of the first row, and a sparse bank for all later keys.
 
-    Both see every row, so a late feature has the rows without it behind it.
+    Both get every row, so a late feature counts the earlier rows too.
     """
 
     dense: AnyBank
@@ -33,13 +33,13 @@ class BankPair(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that both take."""
+        """Size of both banks in memory, in bytes."""
         return sum(bank.nbytes for bank in self)
 
     def _batches(
         self, laid: LaidRows, n_columns: int, missing: Missing
     ) -> list[tuple[AnyBank, Batch]]:
-        """Return the part of each bank of rows of ``n_columns``, which are validated."""
+        """Return the rows of each bank as a validated batch."""
         width = laid.dense.shape[1]
         given = (laid.codes, laid.weights, laid.times, None, False, missing)
         dense = [(self.dense, Batch(laid.dense, *given))] if width else []
@@ -67,25 +67,25 @@ class BankPair(NamedTuple):
         return needed
 
     def rows_left(self) -> float:
-        """Rows until memories are reviewed; infinite where none are learned."""
+        """Return the number of rows until the next review; infinite without a learned memory."""
         learning = [bank for bank in self if isinstance(bank, LearnedBank)]
         return min((bank._period.left for bank in learning), default=math.inf)
 
     def learn(self, laid: LaidRows, n_columns: int, missing: Missing) -> None:
-        """Learn how long to remember from rows that both have taken in: one memory for both."""
+        """Learn from rows that were added to both banks. They have one learned memory."""
         for bank, batch in self._batches(laid, n_columns, missing):
             if isinstance(bank, LearnedBank):
                 bank._learn(batch)
                 self.share(bank)
 
     def share(self, learned: LearnedBank) -> None:
-        """Give both what one of them has learned."""
+        """Copy what one bank has learned to the other."""
         for bank in self:
             if isinstance(bank, LearnedBank):
                 bank._sums = learned._sums
 
     def read_scores(self, score_func: str | ScoreFunction, n_bins: int, one_class: float) -> Floats:
-        """Return the score of every feature; ``one_class`` for those that met fewer than two."""
+        """Return the score of every feature; ``one_class`` if there are fewer than two classes."""
         parts = [np.empty(0)]
         for bank in self:
             if not bank.n_features:
@@ -114,5 +114,5 @@ def _late(laid: LaidRows, n_columns: int) -> sparse.csr_array:
 
 @lru_cache(maxsize=1)
 def _no_values(shape: tuple[int, int]) -> sparse.csr_array:
-    """Mostly the shape is the same as before, and scipy needs long to make one."""
+    """Return an empty CSR matrix. It is cached, because scipy takes long to make one."""
     return sparse.csr_array(shape)

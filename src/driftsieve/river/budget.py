@@ -1,4 +1,4 @@
-"""RowBudget: how many rows may wait within max_bytes, and what they and the banks may take."""
+"""RowBudget: the number of rows that may wait within max_bytes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from driftsieve._core import Bank as CoreBank
 from driftsieve._core import Clock, RowCollector
 from driftsieve._state.limits import Sizes
 
-ROWS = 1024  # wait, or a block: giving some to the banks costs as much as a hundred rows
-_MOST_CELLS = 1 << 22  # of dense rows that wait
-_MOST_VALUES = 1 << 17  # of late features
+ROWS = 1024  # rows that wait, or a block; adding to the banks takes as long as a hundred rows
+_MOST_CELLS = 1 << 22  # values of dense rows that wait
+_MOST_VALUES = 1 << 17  # values of late features that wait
 
 
 class RowBudget:
-    """For the rows that wait in ``rows``, and for the banks that get them, within ``limit`` bytes.
+    """Memory for the rows that wait in ``rows`` and for their banks, within ``limit`` bytes.
 
-    The first ``width`` columns are those of the bank ``dense``, in which their waiting values lie
-    already; the others are those of ``late``.
+    The first ``width`` columns belong to the bank ``dense``, whose buffer already has their waiting
+    values. The other columns belong to ``late``.
     """
 
     def __init__(
@@ -39,11 +39,11 @@ class RowBudget:
     ) -> float:
         """Return an upper bound of the bytes with the waiting rows and some more.
 
-        ``rows`` and ``values`` of late features are added. There are then ``sizes`` features and
-        classes, and ``width`` dense columns.
+        ``rows`` rows and ``values`` of late features are added. There are then ``sizes`` features
+        and classes, and ``width`` dense columns.
         """
         n_waiting, n_values = rows + len(self._rows), values + self._rows.n_values
-        # what a bank says of rows that stay in their block includes their place there
+        # the bound of a bank for rows that complete no block includes their place there
         in_block = self._dense.open_rows + n_waiting < self._block
         late = (sizes.features - width, n_values, sizes.classes, measure)
         return (
@@ -63,10 +63,7 @@ class RowBudget:
         return full + 1.5 * more - now
 
     def spend(self, n_rows: int, sizes: Sizes) -> None:
-        """Set how many rows may wait after ``n_rows``: up to the end of a block of the banks.
-
-        Banks add whole blocks without a copy.
-        """
+        """Set the number of rows that may wait after ``n_rows``: up to the end of a block."""
 
         def with_rows(n: int) -> float:
             return self.needed(n, 0, sizes, self._width)
@@ -76,7 +73,7 @@ class RowBudget:
         elif self._block * self._width <= _MOST_CELLS:
             blocks = max(1, min(ROWS, _MOST_CELLS // max(1, self._width)) // self._block)
             most = self._block - n_rows % self._block
-            # several blocks are quicker, where there is plenty of memory
+            # several blocks are faster if there is enough memory
             several = most + self._block * (blocks - 1)
             extra = self._rows.most_bytes_with(several - most, 0, self._width)
             if blocks > 1 and 4 * extra <= self._limit - with_rows(0):
@@ -86,14 +83,14 @@ class RowBudget:
         if with_rows(most) > self._limit:
             self.needed(0, 0, sizes, self._width, measure=True)
         most = _most(most, self._limit, with_rows)
-        # at most an eighth of the limit is kept for late values beside the banks
+        # at most an eighth of the limit is for late values beside the banks
         values = _most(_MOST_VALUES, self._limit / 8, lambda n: self._rows.most_bytes_with(0, n, 0))
         values = _most(values, self._limit, lambda n: self.needed(most, n, sizes, self._width))
         self._rows.make_room(most, values)
 
 
 def _most(n: int, limit: float, needed: Callable[[int], float]) -> int:
-    """Return the largest number up to ``n`` that needs no more than ``limit``, or 0."""
+    """Return the largest number up to ``n`` that needs at most ``limit`` bytes, or 0."""
     if needed(n) <= limit:
         return n
     return max(0, bisect_right(range(n), limit, key=needed) - 1)

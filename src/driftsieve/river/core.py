@@ -51,14 +51,14 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         The rule of selection, at most one of them: see :class:`driftsieve.FeatureScreener`. None
         means ``k=10``.
     n_bins
-        Quantile bins of mutual information, chi-square and Gini.
+        Number of quantile bins for mutual information, chi-square and Gini.
     epsilon
         Largest rank error, as a share of the weight.
     decay
         What the weight of a row is multiplied by per tick; 1 means no fading.
     half_life
-        ``"auto"``: how long to remember is learned, see :attr:`memory`; a list: the half-lives to
-        choose from; None: no fading. Else ticks after which a weight has halved. With
+        ``"auto"``: learned from the data, see :attr:`memory`; a list: half-lives to choose from;
+        None: no fading. Otherwise the age at which a weight has halved, in ticks. With
         ``clock="time"`` also a duration such as ``"12h"`` or a timedelta, which is required if
         times are datetimes.
     clock
@@ -67,14 +67,14 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         ``"error"``: NaN, None or the NA of pandas is an error; ``"ignore"``: the row does not count
         for that feature.
     absent
-        ``"zero"``: a row without a key has the value 0; ``"missing"``: it does not count for it.
+        Value of a feature in a row without its key. ``"zero"``: 0; ``"missing"``: a missing value.
     every
         Largest age of the selection of ``transform_one``, in rows.
     n_threads
         Number of threads; all cores by default, and with -1.
     max_features, max_classes, max_bytes, on_limit
-        As in :class:`driftsieve.Bank`; keys and rows of new labels beyond them are left out and
-        counted in ``ignored`` with ``on_limit="ignore_new"``.
+        As in :class:`driftsieve.Bank`. With ``on_limit="ignore_new"``, new keys and rows of new
+        labels beyond the limits are left out and counted in ``ignored``.
 
     See Also
     --------
@@ -142,7 +142,7 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         self.max_bytes = max_bytes
         self.on_limit = on_limit
         if decay is not None and is_auto(half_life):
-            half_life = None  # the default gives way
+            half_life = None  # decay overrides the default
         learning = None
         if learns(half_life):
             if is_auto(half_life) and clock == "time":
@@ -169,8 +169,8 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         )
         self._chosen: set[Hashable] | None = None
         self._picked: tuple[Hashable, ...] = ()  # the same in the order of the features
-        self._due = 1  # rows at which the choice is renewed
-        self._knows_one_class = False  # then it is renewed when the second one comes, too
+        self._due = 1  # number of rows at which the selection is renewed
+        self._knows_one_class = False  # the selection is then also renewed with the second class
         self._has_warned = False
 
     def learn_one(
@@ -192,13 +192,21 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         See Also
         --------
         learn_many : Learn from the rows of a data frame.
+
+        Examples
+        --------
+        >>> screener = FeatureScreener(k=1)
+        >>> screener.learn_one({"size": 1.0}, "ham")
+        >>> screener.learn_one({"size": 2.0, "links": 5}, "spam")
+        >>> screener.ranking
+        {'size': 1, 'links': 2}
         """
         self._bank.update_one(x, y, w, time)
 
     def learn_many(
         self, X: Any, y: Any, w: ArrayLike | None = None, time: ArrayLike | None = None
     ) -> None:
-        """Learn from the rows of a data frame, in which NaN is a missing value, not an absent key.
+        """Learn from the rows of a data frame. NaN is a missing value, not an absent key.
 
         Parameters
         ----------
@@ -214,6 +222,15 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         See Also
         --------
         learn_one : Learn from a single row.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> screener = FeatureScreener(k=1)
+        >>> X = pd.DataFrame({"size": [1.0, 1.1, 1.9, 2.0], "links": [0, 1, 1, 0]})
+        >>> screener.learn_many(X, ["ham", "ham", "spam", "spam"])
+        >>> screener.selected
+        ['size']
         """
         self._bank.update_many(X, as_labels(y), w, time)
 
@@ -229,6 +246,18 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         -------
         dict
             The selected keys and their values.
+
+        See Also
+        --------
+        transform_many : The same for a data frame.
+
+        Examples
+        --------
+        >>> screener = FeatureScreener(k=1)
+        >>> for size, links in ((1.0, 0), (1.1, 1), (1.9, 1), (2.0, 0)):
+        ...     screener.learn_one({"size": size, "links": links}, size > 1.5)
+        >>> screener.transform_one({"size": 1.2, "links": 3})
+        {'size': 1.2}
         """
         if self._bank.n_rows >= self._due or self._knows_one_class:
             self._renew_if_due()
@@ -250,12 +279,25 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         -------
         data frame
             Of the same library.
+
+        See Also
+        --------
+        transform_one : The same for a single row.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> screener = FeatureScreener(k=1)
+        >>> X = pd.DataFrame({"size": [1.0, 1.1, 1.9, 2.0], "links": [0, 1, 1, 0]})
+        >>> screener.learn_many(X, ["ham", "ham", "spam", "spam"])
+        >>> list(screener.transform_many(X).columns)
+        ['size']
         """
         self._renew_if_due()
         frame, chosen = nw.from_native(X, eager_only=True), self._chosen
         kept = [key for key in frame.columns if chosen is None or key in chosen]
         if frame.implementation.is_pandas_like():
-            return X[kept]  # names may be no strings, and no column at all keeps the rows
+            return X[kept]  # narwhals requires string names, and drops the rows without columns
         return frame.select(kept).to_native()
 
     @property
@@ -277,7 +319,7 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
 
     @property
     def memory(self) -> Memory:
-        """How long to remember, as it was learned with ``half_life="auto"`` or a list."""
+        """How long the screener remembers, learned with ``half_life="auto"`` or a list."""
         found = self._bank.memory
         if found is None:
             raise AttributeError(
@@ -303,7 +345,7 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
 
     def _pvalues(self) -> Any:
         function = self._score.pvalues
-        assert function is not None  # by choice_of
+        assert function is not None  # checked by choice_of
         return self._bank.read(function, self.n_bins, 1.0)
 
     def _select(self) -> tuple[Hashable, ...]:
@@ -336,10 +378,10 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         return copy.deepcopy(self)  # two screeners do not share a bank
 
     def _unit_test_skips(self) -> set[str]:
-        # what river's docs provide for: a batch of many rows is one tick of this clock
+        # A batch of many rows is one tick of this clock. The docs of river allow such differences.
         return {"check_learn_many_matches_learn_one"} if self.clock == "batch" else set()
 
     @property
     def _raw_memory_usage(self) -> int:
-        # river cannot see into the bank
+        # river cannot measure the compiled state
         return int(super()._raw_memory_usage) + self._bank.nbytes

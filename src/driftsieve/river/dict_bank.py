@@ -1,4 +1,4 @@
-"""DictBank: a bank for rows that come as dictionaries whose keys come and go."""
+"""DictBank: a bank for rows that are dictionaries with changing keys."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ from driftsieve.snapshot import Floats
 class DictBank:
     """A bank of rows that are dictionaries: features are keys, and classes are any hashable labels.
 
-    Rows wait until there is a block of them, which is added without a copy, or until the bank is
-    read. With a single bank they wait in its buffer.
+    Rows wait until they fill a block, which is added without a copy, or until the bank is read.
+    With a single bank they wait in its buffer.
 
-    There is one dense bank for the keys of the first row, and one sparse bank for all that come
-    later. Both see every row, so a late feature has the rows without it behind it: with
-    ``absent="zero"`` it was 0 there, with ``absent="missing"`` these rows do not count for it.
+    A dense bank has the keys of the first row, and a sparse bank all later keys. Both get every
+    row, so a late feature counts the earlier rows too: its value in them is 0 with
+    ``absent="zero"``, and missing with ``absent="missing"``.
 
-    The limits hold for the banks together and for what waits. A row is held against them before
-    anything of it is kept, so that the banks never refuse it later, or only one of them does.
+    The limits hold for both banks and the waiting rows together. A row is checked before any of it
+    is kept, so that neither bank refuses it later.
 
-    It is used by one thread at a time. Who comes while another has its turn is turned away.
+    It can be used by one thread at a time. Other threads get an error meanwhile.
     """
 
     def __init__(
@@ -64,16 +64,16 @@ class DictBank:
         self.clock = clock
         self.ignored = {"rows": 0, "values": 0}
         self._limits = limits
-        self._learning = learning  # of a LearnedBank; None where the half-life is fixed
+        self._learning = learning  # settings of a LearnedBank; None for a fixed half-life
         self._settings = settings
-        self._template = self._new_bank()  # complains now, not with the first row
+        self._template = self._new_bank()  # raises for bad settings now, not with the first row
         self._fading = fading_of(settings.get("decay"), settings.get("half_life"))
         self._banks = BankPair(self._new_bank(), self._new_bank())
         if absent == "missing":
             self._banks.late._core.take_absent_as_missing()
         self._known = Known()
-        self._taken = 0  # rows that the banks have
-        self._turned_away = -ROWS  # rows there were when newcomers last found no room
+        self._taken = 0  # rows in the banks
+        self._refused_at = -ROWS  # number of rows when new keys or labels were last refused
         self._turn = Turn()
         self._collect(0)
 
@@ -100,7 +100,7 @@ class DictBank:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the state and the waiting rows take."""
+        """Size of the state and the waiting rows, in bytes."""
         return self._rows.nbytes + self._banks.nbytes
 
     # --- rows -----------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class DictBank:
     def update_one(
         self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0, time: Any = None
     ) -> None:
-        """Take in a row. A bad one raises an error and leaves all as it was."""
+        """Add a row. A row that is not valid raises an error and has no effect."""
         if time is not None and (type(time) is not float or self._fading == "duration"):
             time = seconds(time, self._fading)
         try:
@@ -120,7 +120,7 @@ class DictBank:
                 with self._turn:
                     self._append_new(x, y, w, time)
             if self._learning is not None and len(self._rows) >= self._banks.rows_left():
-                self.flush()  # memories are reviewed at fixed numbers of rows
+                self.flush()  # reviews are at fixed numbers of rows
         except TypeError:
             check_types(x, y, w, time)
             if self.missing == "error" or not any(map(is_nothing, x.values())):
@@ -131,9 +131,9 @@ class DictBank:
     def _append_new(
         self, x: dict[Hashable, Any], y: Hashable, w: float, time: float | None
     ) -> None:
-        """Append a row with a new label or key, or one that may exceed a limit."""
+        """Add a row with a new label or key, or one that may exceed a limit."""
         trial = self._collector(dict.fromkeys(x, 0), {y: 0}, 0)
-        trial.append(x, y, w, time)  # raises for bad input before anything changes
+        trial.append(x, y, w, time)  # raises for bad input before any change
         if time is not None and not self.n_rows:
             refuse_digit_dates(self._fading, time)
         codes = {**self._known.classes}
@@ -154,13 +154,13 @@ class DictBank:
         self.ignored["values"] += len(x) - len(known)
         if self._rows.append(known, y, w, time) == NO_ROOM:
             self.flush()
-            self._rows.make_room(1, len(known))  # it has been admitted
+            self._rows.make_room(1, len(known))  # the limits were checked above
             self._rows.append(known, y, w, time)
 
     def update_many(
         self, X: Any, y: Iterable[Hashable], w: ArrayLike | None, time: ArrayLike | None
     ) -> None:
-        """Add the rows of a data frame, as if one by one with its columns as keys.
+        """Add the rows of a data frame, as if one by one, with its columns as keys.
 
         With ``clock="batch"`` they share a tick.
         """
@@ -203,14 +203,14 @@ class DictBank:
         self._take(kept.laid_out(columns, self._width, self._fill))
 
     def _tick(self) -> None:
-        """Without rows: with ``clock="batch"`` every call is a tick."""
+        """Count a tick without rows: with ``clock="batch"`` every call is a tick."""
         if self.clock == "batch":
             self.flush()
             none = KeyedRows(np.empty((0, 0)), [], np.empty(0, np.int64))
             self._take(none.laid_out({}, self._width, self._fill))
 
     def flush(self) -> None:
-        """Give the waiting rows to the banks."""
+        """Add the waiting rows to the banks."""
         with self._turn:
             if not len(self._rows):
                 return
@@ -225,7 +225,7 @@ class DictBank:
             self._rows.clear,
             partial(vars(self).update, {"_taken": self._taken + len(laid.codes)}),
         ]
-        # In C from the first to the last, so that a signal comes before all of them or after.
+        # A single call of C code, so that a signal comes before or after all of it.
         deque(map(operator.call, steps), 0)
         self._budget.spend(self._taken, self._known.sizes)
         if self._learning is not None:
@@ -233,14 +233,14 @@ class DictBank:
 
     @property
     def memory(self) -> Memory | None:
-        """How long to remember, as it was learned."""
+        """Summary of the learned memory, or None."""
         with self._turn:
             self.flush()
             bank = next((bank for bank in self._banks if bank.n_features), self._banks.dense)
             return bank.memory if isinstance(bank, LearnedBank) else None
 
     def read_scores(self, score_func: str | ScoreFunction, n_bins: int, one_class: float) -> Floats:
-        """Return the score of every feature; ``one_class`` for those that met fewer than two."""
+        """Return the score of every feature; ``one_class`` if there are fewer than two classes."""
         with self._turn:
             self.flush()
             found = self._banks.read_scores(score_func, n_bins, one_class)
@@ -261,9 +261,9 @@ class DictBank:
     # --- limits ---------------------------------------------------------------------------------
 
     def _admit(self, rows: KeyedRows, labels: Iterable[Hashable]) -> Newcomers:
-        """Who may become known through these rows; LimitError where they may not be taken in.
+        """Return the keys and labels that rows may add; raise LimitError beyond a limit.
 
-        Nothing changes but that waiting rows may be taken in.
+        The only possible change is that waiting rows are added to the banks.
         """
         known = self._known
         new = known.newcomers(rows.names, labels)
@@ -274,11 +274,11 @@ class DictBank:
             width = self._width_with(some)
             n_late = late + (0 if self._starts() else len(some.keys))
             may_leave_out = self._limits.ignores_new and known.columns and sizes != known.sizes
-            if may_leave_out and self.n_rows - self._turned_away < ROWS:
-                return math.inf  # soon after others found no room
+            if may_leave_out and self.n_rows - self._refused_at < ROWS:
+                return math.inf  # soon after new ones were refused
             needed = self._budget.needed(len(rows.X), len(rows.X) * n_late, sizes, width)
             if needed > limit:
-                self.flush()  # what waits may take less when it no longer does
+                self.flush()  # waiting rows may need less memory once they are in the banks
                 laid = rows.of_classes(sizes.classes).laid_out(
                     known.columns_with(some), width, self._fill
                 )
@@ -289,7 +289,7 @@ class DictBank:
             if may_leave_out:
                 needed = max(needed, self._budget.needed_by_new(n_late, sizes, width))
                 if needed > limit:
-                    self._turned_away = self.n_rows
+                    self._refused_at = self.n_rows
             return needed
 
         wanted = known.sizes_with(new)
@@ -299,11 +299,11 @@ class DictBank:
     # --- what is known --------------------------------------------------------------------------
 
     def _starts(self) -> bool:
-        """Whether the keys that come next are those of the first row."""
+        """Return whether the next keys are those of the first row."""
         return not self._known.columns and not self.n_rows
 
     def _width_with(self, new: Newcomers) -> int:
-        """Dense columns, which are those of the first row."""
+        """Return the number of dense columns: those of the first row."""
         return len(new.keys) if self._starts() else self._width
 
     def _learn_keys(self, new: Newcomers) -> None:
@@ -318,12 +318,13 @@ class DictBank:
 
     def _collect(self, width: int) -> None:
         first, late = (bank._core for bank in self._banks)
-        # rows wait where a bank would keep them, if it keeps them once
+        # rows wait in the buffer of the bank, if a single bank gets them
         home = first if width and len(self._template.half_lives) == 1 else None
         rows = self._collector(self._known.columns, self._known.classes, width, home)
         budget = RowBudget(self._limits.bytes, rows, first, late, width)
         budget.spend(self._taken, self._known.sizes)
-        self._width, self._rows, self._budget = width, rows, budget  # width: of all dense columns
+        # width: the number of dense columns
+        self._width, self._rows, self._budget = width, rows, budget
 
     def _collector(
         self,
@@ -347,9 +348,9 @@ class DictBank:
     def __getstate__(self) -> dict[str, Any]:
         left_out = ("_rows", "_turn", "_budget")
         with self._turn:
-            self.flush()  # what waits and what does not is no part of the state
+            self.flush()  # which rows wait is not part of the state
             state = {name: v for name, v in vars(self).items() if name not in left_out}
-            # all of them now, and not when another thread may have gone on with some
+            # all of them at once, before another thread can add some
             return {**state, "_banks": [bank.to_bytes() for bank in self._banks]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The keys and labels that dictionaries have shown so far, and the numbers that stand for them."""
+"""The keys and labels of dictionaries so far, and the numbers that stand for them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ class Newcomers(NamedTuple):
 
 
 class Known:
-    """Columns are numbered in sorted order of the keys that come together, classes as they come.
+    """The known keys and labels.
+
+    New keys are numbered in sorted order, labels in order of appearance.
 
     >>> known = Known()
     >>> known.add(known.newcomers(["b", "a"], ["yes"]))
@@ -46,7 +48,7 @@ class Known:
         return Sizes(len(self.columns), len(self.classes))
 
     def newcomers(self, keys: Iterable[Hashable], labels: Iterable[Hashable]) -> Newcomers:
-        """Keys and labels that are new."""
+        """Return the keys and labels that are new."""
         new_labels = [label for label in labels if label not in self.classes]
         for label in new_labels:
             if is_missing_label(label):
@@ -57,7 +59,7 @@ class Known:
         return Sizes(len(self.columns) + len(new.keys), len(self.classes) + len(new.labels))
 
     def first_of(self, new: Newcomers, sizes: Sizes) -> Newcomers:
-        """Those with which there are ``sizes``."""
+        """Return the first new keys and labels, up to ``sizes``."""
         n_keys, n_labels = sizes.features - len(self.columns), sizes.classes - len(self.classes)
         return Newcomers(new.keys[:n_keys], new.labels[:n_labels])
 

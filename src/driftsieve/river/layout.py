@@ -1,4 +1,4 @@
-"""Rows laid out as a DictBank keeps them: some columns dense, the others as CSR."""
+"""Rows in the layout of a DictBank: dense columns, and the others as CSR."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class LaidRows(NamedTuple):
-    """Columns written out, the others as CSR, and the class, weight and time of each row."""
+    """Dense columns, the others as CSR, and the class, weight and time of each row."""
 
     dense: NDArray[Any]
     data: NDArray[Any]

@@ -1,4 +1,4 @@
-"""What the values, the weight and the time of one row may be."""
+"""Validation of the values, the weight and the time of a single row."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from driftsieve._state.settings import Fading, check_times
 
 
 def seconds(time: Any, fading: Fading | None = None) -> Any:
-    """Return a datetime in seconds; numpy may otherwise read it as nanoseconds.
+    """Return a datetime in seconds, which numpy may otherwise read as nanoseconds.
 
-    ValueError where it does not go with the half-life.
+    Raise ValueError if it does not fit the half-life.
     """
     is_date = isinstance(time, date | np.datetime64)
     if is_date:
@@ -28,13 +28,13 @@ def seconds(time: Any, fading: Fading | None = None) -> Any:
 
 
 def check_types(x: Any, y: Any, w: Any, time: Any) -> None:
-    """TypeError where row, label, weight or time are of the wrong type."""
+    """Raise TypeError if the row, label, weight or time has the wrong type."""
     if not isinstance(x, dict):
         raise TypeError(f"x must be a dictionary of features, got {type(x).__name__}.")
     if not isinstance(y, Hashable):
         raise TypeError(f"y must be a hashable label, got {y!r}.")
     for name, value in (("w", w), ("time", 0.0 if time is None else time)):
         try:
-            math.fabs(value)  # unlike float(), it takes no text
+            math.fabs(value)  # unlike float(), it does not accept text
         except (TypeError, ValueError):
             raise TypeError(f"{name} must be a number, got {value!r}.") from None

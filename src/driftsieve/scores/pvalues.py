@@ -108,8 +108,8 @@ def _two_sided(t: Floats, freedom: Floats) -> Floats:
 def fisher_pvalues(snap: Snapshot) -> Floats:
     """Compute p-values of the F-test, F = Fisher * (n* - C) / (C - 1).
 
-    With unit weights it is `sklearn.feature_selection.f_classif`. The F-test does not hold where
-    outliers meet a small class: the p-value of T is used there if it is larger. Features with two
+    With unit weights it is `sklearn.feature_selection.f_classif`. The F-test does not hold for
+    outliers and a small class: the p-value of T is used there if it is larger. Features with two
     values that are too rare for the F-test have the p-value of their table of counts, if that is
     larger.
 

@@ -84,6 +84,10 @@ def score_of(score_func: str | ScoreFunction) -> Score:
     ValueError
         If there is no score with that name.
 
+    See Also
+    --------
+    rank : Ranks features by their scores.
+
     Examples
     --------
     >>> score_of("gini").larger_is_better
@@ -117,6 +121,10 @@ def rank(scores: Floats, larger_is_better: bool) -> NDArray[np.int64]:
     -------
     ndarray of shape (n_features,) of int64
         The rank of each feature, from 1 on.
+
+    See Also
+    --------
+    driftsieve.selection.functions.top_k : Selects the best features.
 
     Examples
     --------

@@ -128,8 +128,8 @@ def _pearson(pair: _Pair) -> Floats:
 def flag_table(snap: Snapshot) -> tuple[NDArray[np.bool_], Floats]:
     """Return which features have only 0 and one other value, and the weights of both.
 
-    The weights are (2, C, flags). The moments tell: the variance of each class of such a feature is
-    mean * (value - mean).
+    The weights are (2, C, flags). They follow from the moments: the variance of each class of such
+    a feature is mean * (value - mean).
     """
     assert snap.mean is not None
     assert snap.var is not None

@@ -1,8 +1,8 @@
-"""What a screener asks of its input, its parameters and the bank that it has."""
+"""Validation of the input and the parameters of a screener."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
 
@@ -21,12 +21,12 @@ from driftsieve.scores import SCORES, ScoreFunction, score_of
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a data frame of any kind that narwhals knows."""
+    """Return whether X is a data frame that narwhals supports."""
     return bool(nw.dependencies.is_into_dataframe(X))
 
 
 def matrix_of(X: Any, estimator: BaseEstimator, least_rows: int) -> Any:
-    """X as a frame, a CSR matrix or an array of floats; all else is for the bank to check."""
+    """Return X as a frame, a CSR matrix or an array of floats; the bank checks the rest."""
     check_readable(X)
     if not is_frame(X):
         return check_array(
@@ -48,14 +48,6 @@ def matrix_of(X: Any, estimator: BaseEstimator, least_rows: int) -> Any:
     return X
 
 
-def check_choices(**parameters: tuple[Any, Iterable[str]]) -> None:
-    """ValueError where a parameter is none of its choices."""
-    for name, (value, choices) in parameters.items():
-        if not isinstance(value, str) or value not in choices:
-            expected = ", ".join(map(repr, choices))
-            raise ValueError(f"{name} must be one of {expected}, got {value!r}.")
-
-
 def declared_classes(classes: Any) -> NDArray[Any]:
     """Return the classes given to partial_fit, sorted."""
     try:
@@ -69,8 +61,8 @@ def check_declared(y: Any, declared: NDArray[Any]) -> None:
     unknown = np.setdiff1d(labels_of(y), declared)
     if unknown.size:
         raise ValueError(
-            f"y contains the labels {unknown.tolist()}, which are not in the classes "
-            f"{declared.tolist()} given to partial_fit."
+            f"The labels of y must be among the classes {declared.tolist()} given to partial_fit, "
+            f"got {unknown.tolist()}."
         )
 
 

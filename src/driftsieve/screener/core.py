@@ -67,12 +67,13 @@ class FeatureScreener(BankSelector):
         features to keep, ``threshold`` the worst score. ``fpr``, ``fdr`` and ``fwe`` are error
         rates such as 0.05 and use p-values, which Gini and functions do not have.
     n_bins : int
-        Quantile bins of mutual information, chi-square and Gini.
+        Number of quantile bins for mutual information, chi-square and Gini.
     epsilon, decay, half_life, clock, missing, n_threads
         As in :class:`driftsieve.Bank`.
     max_features, max_classes, max_bytes, on_limit
-        As in :class:`driftsieve.Bank`; columns are left out of sparse rows that may grow only, and
-        other rows with too many of them are refused.
+        As in :class:`driftsieve.Bank`. With ``on_limit="ignore_new"``, new columns are left out
+        only of sparse rows with ``new_features="grow"``; other rows with too many columns are an
+        error.
     new_features : {"error", "grow"}
         Whether later sparse rows may have more columns, or fewer, than those before.
     output : {"select", "mask"}
@@ -87,6 +88,8 @@ class FeatureScreener(BankSelector):
         The score, its p-value (None for Gini) and the rank, 1 for the best, of every feature.
     classes_ : ndarray
         The labels seen so far, or those given to ``partial_fit``, sorted.
+    memory_ : Memory
+        How long the screener remembers, with ``half_life="auto"`` or a list.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -186,6 +189,13 @@ class FeatureScreener(BankSelector):
         See Also
         --------
         partial_fit : Learn from more rows.
+
+        Examples
+        --------
+        >>> from driftsieve import FeatureScreener
+        >>> screener = FeatureScreener(k=1).fit([[0.0, 1.0], [1.0, 1.0]], ["ham", "spam"])
+        >>> screener.get_support()
+        array([ True, False])
         """
         weights = None if sample_weight is None else np.asarray(sample_weight)
         if weights is not None and weights.dtype.kind in "biuf" and not weights.any():
@@ -231,6 +241,13 @@ class FeatureScreener(BankSelector):
         --------
         fit : Learn from these rows only.
         merge : Add the rows of another screener.
+
+        Examples
+        --------
+        >>> from driftsieve import FeatureScreener
+        >>> screener = FeatureScreener(k=1).partial_fit([[0.0, 1.0], [1.0, 1.0]], ["ham", "spam"])
+        >>> screener.partial_fit([[0.2, 1.0]], ["ham"]).bank_.n_rows
+        3
         """
         if isinstance(X, Batch):
             if not all(given is None for given in (y, classes, sample_weight, time)):
@@ -268,7 +285,7 @@ class FeatureScreener(BankSelector):
                 f"This {type(self).__name__} estimator requires y to be passed, "
                 "but the target y is None."
             )
-        if np.asarray(y).ndim == 2 and not np.ma.isMaskedArray(y):  # the bank refuses that
+        if np.asarray(y).ndim == 2 and not np.ma.isMaskedArray(y):  # the bank rejects masked labels
             y = column_or_1d(y, warn=True)
         X = matrix_of(X, self, least_rows)
         bank = self._bank_for(X, y, declared, fresh)
@@ -297,7 +314,7 @@ class FeatureScreener(BankSelector):
         return bank
 
     def _hold(self, bank: AnyBank, declared: NDArray[Any] | None) -> Self:
-        # in one statement: no interrupt comes between
+        # one statement, so that an interrupt cannot separate them
         self.__dict__.update(bank_=bank, _declared=declared, _readings=self._no_readings(bank))
         return self
 
@@ -321,7 +338,7 @@ class FeatureScreener(BankSelector):
         self.bank_.n_threads = self.n_threads
         if isinstance(self.bank_, LearnedBank):
             self.bank_.n_bins, self.bank_.k = self.n_bins, compared(choice_of(self, self._score))
-        # now: an interrupt may come when the rows are in
+        # before the update, because an interrupt may come right after it
         self._readings = self._no_readings(self.bank_)
         return self.bank_
 
@@ -349,6 +366,10 @@ class FeatureScreener(BankSelector):
         ------
         ValueError
             If the settings or columns of the screeners do not match.
+
+        See Also
+        --------
+        partial_fit : Learn from more rows.
 
         Examples
         --------
@@ -423,6 +444,13 @@ class FeatureScreener(BankSelector):
 
         See Also
         --------
-        to_bytes : The inverse, with an example.
+        to_bytes : The inverse.
+
+        Examples
+        --------
+        >>> from driftsieve import FeatureScreener
+        >>> data = FeatureScreener(k=1).fit([[0.0, 1.0], [1.0, 1.0]], ["ham", "spam"]).to_bytes()
+        >>> FeatureScreener.from_bytes(data).k
+        1
         """
         return Stored.from_bytes(data, cls)

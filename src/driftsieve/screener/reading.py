@@ -1,4 +1,4 @@
-"""A bank for a score, what was read from it, and the selection while there are no scores."""
+"""Banks for a score, their cached results, and the selection while there are no scores."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ BANK_PARAMETERS = (
     "n_threads",
     *LIMIT_PARAMETERS,
 )
-"""Of a screener: those that it hands on to its bank."""
+"""Parameters of a screener that its bank has too."""
 
 
 def new_bank(
     score_func: str | ScoreFunction, choice: Choice, n_bins: int, **parameters: Any
 ) -> AnyBank:
-    """Return an empty bank that keeps what the score needs, and nothing else.
+    """Return an empty bank that keeps only what the score needs.
 
-    With ``half_life="auto"`` or a list it is one that learns how long to remember.
+    With ``half_life="auto"`` or a list it is a LearnedBank.
     """
     if not learns(parameters["half_life"]):
         return Bank(**score_of(score_func).keeps, **parameters)
@@ -43,14 +43,14 @@ def new_bank(
 
 
 def compared(choice: Choice) -> int | None:
-    """Return how many of the best features memories are compared by; None for a tenth."""
+    """Return the number of best features by which half-lives are compared; None for a tenth."""
     return int(choice.value) if choice.rule == "k" else None
 
 
 def first_features(choice: Choice, n_features: int) -> int:
-    """Return how many features, the first by index, the rule keeps while none can be scored.
+    """Return how many of the first features the rule selects while there are no scores.
 
-    The first k, or that percentage of all; all of them where the rule gives no number.
+    ``k`` selects the first k, ``percentile`` that percentage, and the other rules all features.
 
     >>> first_features(Choice("k", 10), 50), first_features(Choice("percentile", 10), 50)
     (10, 5)
@@ -66,21 +66,21 @@ def warn_unscored(choice: Choice, n_kept: int, stacklevel: int) -> None:
     """Warn that features are selected by their index, because there are no scores yet."""
     features = "feature" if n_kept == 1 else f"{n_kept} features"
     warnings.warn(
-        "Features have no scores, because fewer than two classes have weight. Until then, "
+        "Features have no scores as long as fewer than two classes have weight. "
         f"{choice.rule}={choice.value!r} selects the first {features}.",
         stacklevel=stacklevel + 1,
     )
 
 
 class Readings(dict[str, tuple[Any, Any]]):
-    """What was computed from a bank since its last rows, by name, each with the parameters.
+    """Results computed since the last rows of a bank, with their parameters, by name.
 
-    Copies are empty: they are of another screener.
+    Copies are empty, because they belong to another screener.
     """
 
     def __init__(self, has_warned: bool = False) -> None:
         super().__init__()
-        self.lock = RLock()  # of several readers the first computes and the others wait
+        self.lock = RLock()  # the first reader computes, and the others wait
         self.has_warned = has_warned
 
     def __reduce__(self) -> tuple[Any, ...]:

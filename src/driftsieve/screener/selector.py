@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from driftsieve._arguments import check_choice
 from driftsieve._frames import Backend, frame_of
 from driftsieve._rows.matrix import check_readable
 from driftsieve._rows.names import name_of
@@ -26,7 +27,7 @@ from driftsieve.memory.summary import Memory
 from driftsieve.report import of_bank, write
 from driftsieve.scores import SCORES, Score, ScoreFunction, rank, score_of
 from driftsieve.scores.reader import can_score, read_bank
-from driftsieve.screener.checks import check_bins, check_choices, check_kept
+from driftsieve.screener.checks import check_bins, check_kept
 from driftsieve.screener.masking import masked
 from driftsieve.screener.reading import (
     Readings,
@@ -99,7 +100,7 @@ class BankSelector(SelectorMixin, BaseEstimator):
 
     @property
     def memory_(self) -> Memory:
-        """How long to remember, as it was learned with ``half_life="auto"`` or a list."""
+        """How long the screener remembers, learned with ``half_life="auto"`` or a list."""
         check_is_fitted(self)
         if not isinstance(self.bank_, LearnedBank):
             raise AttributeError(
@@ -132,7 +133,7 @@ class BankSelector(SelectorMixin, BaseEstimator):
 
         See Also
         --------
-        report : The same as a page, and more.
+        report : Writes a report with the ranking, distributions and scores over time.
 
         Examples
         --------
@@ -165,16 +166,18 @@ class BankSelector(SelectorMixin, BaseEstimator):
         title: str = "Feature screening",
         history: ScoreHistory | None = None,
     ) -> None:
-        """Write a report that opens in any browser, offline.
+        """Write a report to a file.
+
+        An HTML report is one page that opens in any browser, without a network.
 
         Parameters
         ----------
         path : path
             The file to write; ``.html``, ``.json`` or ``.txt``.
         title : str
-            What was screened, in a few words.
+            Title of the report.
         history : ScoreHistory, optional
-            For what is shown over time.
+            Scores over time, to be shown as well.
 
         Raises
         ------
@@ -187,7 +190,14 @@ class BankSelector(SelectorMixin, BaseEstimator):
 
         Examples
         --------
-        >>> screener.report("report.html")  # doctest: +SKIP
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from driftsieve import FeatureScreener
+        >>> screener = FeatureScreener(k=1).fit([[0.0, 1.0], [1.0, 1.0]], ["ham", "spam"])
+        >>> with TemporaryDirectory() as folder:
+        ...     screener.report(Path(folder) / "report.txt", title="Mail")
+        ...     print((Path(folder) / "report.txt").read_text().splitlines()[0])
+        Mail
         """
         check_is_fitted(self)
         self._check_parameters()
@@ -258,10 +268,8 @@ class BankSelector(SelectorMixin, BaseEstimator):
         return read_bank(self.bank_, function, self.n_bins)
 
     def _check_parameters(self) -> None:
-        check_choices(
-            new_features=(self.new_features, ("error", "grow")),
-            output=(self.output, ("select", "mask")),
-        )
+        check_choice("new_features", self.new_features, "error", "grow")
+        check_choice("output", self.output, "select", "mask")
         check_bins(self.n_bins)
         choice_of(self, self._score)
 
@@ -283,6 +291,15 @@ class BankSelector(SelectorMixin, BaseEstimator):
         See Also
         --------
         inverse_transform : The inverse, with zeros in the columns that were not selected.
+
+        Examples
+        --------
+        >>> from driftsieve import FeatureScreener
+        >>> screener = FeatureScreener(k=1).fit([[0.0, 1.0], [1.0, 1.0]], ["ham", "spam"])
+        >>> screener.transform([[0.3, 7.0]])
+        array([[0.3]])
+        >>> screener.set_params(output="mask").transform([[0.3, 7.0]])
+        array([[0.3, 0. ]])
         """
         support = self.get_support()
         if isinstance(X, Batch):
@@ -315,6 +332,17 @@ class BankSelector(SelectorMixin, BaseEstimator):
         Returns
         -------
         array or sparse matrix of shape (n_rows, n_features_in_)
+
+        See Also
+        --------
+        transform : The inverse.
+
+        Examples
+        --------
+        >>> from driftsieve import FeatureScreener
+        >>> screener = FeatureScreener(k=1).fit([[0.0, 1.0], [1.0, 1.0]], ["ham", "spam"])
+        >>> screener.inverse_transform([[0.3]])
+        array([[0.3, 0. ]])
         """
         check_readable(X)
         if self.output == "select":
@@ -333,6 +361,17 @@ class BankSelector(SelectorMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
+
+        See Also
+        --------
+        transform : Returns these columns.
+
+        Examples
+        --------
+        >>> from driftsieve import FeatureScreener
+        >>> screener = FeatureScreener(k=1).fit([[0.0, 1.0], [1.0, 1.0]], ["ham", "spam"])
+        >>> screener.get_feature_names_out()
+        array(['x0'], dtype=object)
         """
         mixin = SelectorMixin if self.output == "select" else OneToOneFeatureMixin
         return cast("NDArray[Any]", mixin.get_feature_names_out(self, input_features))

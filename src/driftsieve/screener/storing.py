@@ -1,4 +1,4 @@
-"""A screener as bytes: its parameters, what it transforms to, the declared classes and the bank."""
+"""A screener as bytes: its parameters, output container, declared classes and bank."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from driftsieve._arguments import check_choice
 from driftsieve._state.settings import stored_half_life
 from driftsieve._storage import envelope
 from driftsieve.memory.reading import AnyBank, bank_from_bytes
-from driftsieve.screener.checks import check_choices, check_declared, declared_classes
+from driftsieve.screener.checks import check_declared, declared_classes
 
 if TYPE_CHECKING:
     from driftsieve.screener.core import FeatureScreener
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What there is to store; no bank before the first rows."""
+    """The parts of a stored screener. There is no bank before the first rows."""
 
     parameters: dict[str, Any]
     container: str | None = None  # of set_output
@@ -53,7 +54,7 @@ class Stored:
         try:
             screener = cls(**header["parameters"])
             if (container := header.get("container")) is not None:
-                check_choices(container=(container, ("default", "pandas", "polars")))
+                check_choice("container", container, "default", "pandas", "polars")
                 screener.set_output(transform=container)
             declared = header["classes"]
             bank = bank_from_bytes(payload, n_threads=screener.n_threads) if payload else None

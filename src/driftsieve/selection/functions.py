@@ -37,6 +37,11 @@ def top_k(scores: Floats, k: int, larger_is_better: bool = True) -> Mask:
     ValueError
         If k is negative.
 
+    See Also
+    --------
+    percentile : Selects a share of the features.
+    threshold : Selects features by the value of their scores.
+
     Examples
     --------
     >>> top_k(np.array([3.0, 1.0, 3.0, 2.0]), 1)
@@ -71,6 +76,10 @@ def percentile(scores: Floats, percent: float, larger_is_better: bool = True) ->
     ------
     ValueError
         If ``percent`` is not between 0 and 100.
+
+    See Also
+    --------
+    top_k : Selects a number of features.
 
     Examples
     --------
@@ -114,6 +123,10 @@ def threshold(scores: Floats, value: float, larger_is_better: bool = True) -> Ma
     ------
     ValueError
         If ``value`` is NaN.
+
+    See Also
+    --------
+    top_k : Selects a number of features.
 
     Examples
     --------

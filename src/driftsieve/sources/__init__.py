@@ -1,4 +1,4 @@
-"""Sources: anything that holds labelled rows, as an iterator of batches."""
+"""Sources of labelled rows, read as iterators of batches."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def as_batches(
     """Read any source of labelled rows in batches, never more than a few at a time.
 
     Text and categorical columns become indicator features named ``column=value``, appended in
-    order of first appearance; batches with such features are sparse. A batch never straddles
-    two files. Options that do not go with the source are an error at once, but for an iterable of
-    rows, whose first row tells.
+    order of first appearance. Batches with such features are sparse. A batch never has rows of two
+    files. Options that the source does not support are an error at once; for an iterable of rows,
+    when its first row is read.
 
     Parameters
     ----------
@@ -87,49 +87,65 @@ def as_batches(
         The columns of labels, clock readings and sample weights: a name, a position among all
         columns of the source (-1 is the last), or an array for arrays and data frames.
     batch_size
-        Rows per batch; the last one of a file may be shorter.
+        Rows per batch. The last batch of a file may be shorter.
     format
-        What the files hold, where their names do not tell: one of ``FORMATS``.
+        Format of the files if their suffixes do not show it: one of ``FORMATS``.
     missing
-        ``"error"``, or ``"ignore"`` to let NaN and empty cells through as missing values.
+        ``"error"``, or ``"ignore"`` to read NaN and empty cells as missing values.
     on_error
-        ``"raise"`` a ``SourceError`` at the first row that cannot be used, or ``"skip"`` such
-        rows and count them.
+        ``"raise"`` a ``SourceError`` at the first row that is not valid, or ``"skip"`` such rows
+        and count them.
     skip_rows
-        Leave out this many rows at the start. With ``Batches.position`` of an earlier read of
-        the same source, the batches are the ones that read would have gone on with.
+        Number of rows to leave out at the start. ``Batches.position`` of an earlier read of the
+        same source continues that read.
     header, delimiter
-        Of csv and tsv files, an error for all else. ``header="auto"``: the first row is one if it
-        holds no number or a name that an option gives; otherwise the rows after it tell.
+        For csv and tsv files only. With ``header="auto"``, the first row is a header if it has no
+        number, or has a name that an option gives. Otherwise the rows after it decide.
     zero_based
-        Of svmlight files, an error for all else: whether the first feature has index 0. Otherwise
-        it has index 1, and a row with an index 0 is a bad row.
+        For svmlight files only: whether the first feature has index 0. By default it has index 1,
+        and a row with an index 0 is not valid.
     names
-        Of svmlight files, an error for all else: the name of each feature, in the order of their
-        indices. Without them the feature of index 5 is ``x5``. A row with an index beyond them is a
-        bad row.
+        For svmlight files only: the name of each feature, ordered by index. By default the feature
+        of index 5 is ``x5``. A row with an index beyond the names is not valid.
     categorical
-        Columns that hold categories even though they look like numbers, by name or position.
+        Columns of categories that look like numbers, by name or position.
     drop
-        Columns to leave out, by name or position. A column that is not there is an error, but for
-        keys of dicts and JSON objects, which may come later.
+        Columns to leave out, by name or position. A column that does not exist is an error, except
+        for keys of dicts and JSON objects, which may come later.
     max_features, on_limit
-        How many features text columns and the keys of dicts may make, a million by default, with
-        names of 256 characters on average. One more is a ``SourceError``; with ``"ignore_new"`` its
-        values are left out and counted in ``Batches.values_ignored``.
+        Largest number of features from text columns and from keys of dicts, a million by default,
+        with names of 256 characters on average. One more is a ``SourceError``; with
+        ``"ignore_new"`` its values are left out and counted in ``Batches.values_ignored``.
     na, decimal
-        Of csv and tsv files, an error for all else: further marks of a missing value, as the cells
-        have them, and the sign before the decimals, ``"."`` or ``","``.
+        For csv and tsv files only: additional marks of a missing value, as text, and the decimal
+        sign, ``"."`` or ``","``.
     columns
-        Of csv and tsv files: what columns are read as, ``"numbers"`` or ``"text"``, by name.
-        Otherwise the first 4,096 rows decide. ``Batches.columns`` of an earlier read makes this one
-        go on in the same way if the file has grown since.
+        For csv and tsv files only: the kind of columns, ``"numbers"`` or ``"text"``, by name. By
+        default the first 4,096 rows decide. Pass ``Batches.columns`` of an earlier read to read a
+        file that has grown in the same way.
+
+    Returns
+    -------
+    Batches
+        An iterator over validated batches, which counts rows.
+
+    Raises
+    ------
+    SourceError
+        If the source cannot be read, or if a row is not valid (with ``on_error="raise"``).
+    ValueError, TypeError
+        If an option is not valid.
 
     Warns
     -----
     SourceWarning
-        Where a source is perhaps not read as it was meant: a column of numbers as text, a file that
-        is named twice.
+        If the source may have been read in another way than intended: a column of numbers as text,
+        or a file that is given twice.
+
+    See Also
+    --------
+    driftsieve.Bank.update : Accepts the batches.
+    driftsieve.evaluate.prequential : Evaluates a screener and a learner with the batches.
 
     Examples
     --------
@@ -159,7 +175,7 @@ def as_batches(
         raise ValueError(f"{arg('format')} must be one of auto, {known}, got {format!r}.")
     na = (na,) if isinstance(na, str) else tuple(na)
     if not all(isinstance(mark, str) for mark in na):
-        raise TypeError(f"{arg('na')} must be text, as the cells have it, got {na!r}.")
+        raise TypeError(f"{arg('na')} must be a string or a list of strings, got {na!r}.")
     for name, kind in (columns or {}).items():
         if kind not in ("numbers", "text"):
             raise ValueError(f'columns must be "numbers" or "text", got {kind!r} for {name!r}.')

@@ -1,4 +1,4 @@
-"""What every source speaks: options in, chunks of encoded rows out, errors of one line."""
+"""The common parts of all sources: options, encoded rows and parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from driftsieve.batch import Missing
 from driftsieve.exceptions import SourceError
 
 NAMING_COLUMNS = ("target", "time", "sample_weight", "categorical", "drop")
-ColumnRef = str | int  # a name, or a position from 0 (from the end when negative)
+ColumnRef = str | int  # a name, or a position from 0 (from the end if negative)
 
 
 def used_and_dropped(column: ColumnRef, role: str) -> SourceError:
@@ -26,7 +26,7 @@ def used_and_dropped(column: ColumnRef, role: str) -> SourceError:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The arguments of ``as_batches`` that readers need; it documents them."""
+    """The arguments of ``as_batches`` that readers need. See there."""
 
     target: Any = None
     time: Any = None
@@ -52,7 +52,7 @@ class Options:
 
     @property
     def roles(self) -> dict[str, Any]:
-        """What stands for labels, weights and times, in the order of ``Encoded``."""
+        """Return the columns of labels, weights and times, in the order of ``Encoded``."""
         return {"target": self.target, "sample_weight": self.sample_weight, "time": self.time}
 
     def refuse(self, source: str, names: Iterable[str] = NAMING_COLUMNS) -> None:
@@ -64,7 +64,7 @@ class Options:
                 raise SourceError(f"{arg(name)} must not be given for {source}.")
 
     def refuse_arrays(self) -> None:
-        """Raise an error for arrays of labels, weights or times: rows are not in memory."""
+        """Raise an error for arrays of labels, weights or times: the rows are not in memory."""
         for role, value in self.roles.items():
             if not isinstance(value, Hashable):
                 raise SourceError(
@@ -74,16 +74,16 @@ class Options:
 
 
 class Encoded(NamedTuple):
-    """What ``Batch.of`` takes."""
+    """Encoded rows: the arguments of ``Batch.of``."""
 
     X: Any
     y: NDArray[Any]
     weight: NDArray[Any] | None = None
     t: NDArray[Any] | None = None
     names: FeatureNames | None = None
-    values_ignored: int = 0  # in all rows so far
-    stop: tuple[int, str] | None = None  # the row at which reading ends, and why: there is no more
-    has_dates: bool = False  # t was made of dates
+    values_ignored: int = 0  # number of values left out in all rows so far
+    stop: tuple[int, str] | None = None  # the row at which reading ends, and the cause
+    has_dates: bool = False  # whether t has seconds of dates
 
     def take(self, rows: NDArray[Any] | slice) -> Encoded:
         weight = None if self.weight is None else self.weight[rows]
@@ -93,25 +93,25 @@ class Encoded(NamedTuple):
 
 @dataclass(slots=True)
 class Rows:
-    """The next ``n_read`` rows of a source: encoded, not yet validated.
+    """The next ``n_read`` rows of a source: encoded, not validated yet.
 
-    Rows that could not be made sense of are in ``bad`` (offset to cause) and not in ``encoded``,
-    which is None when nothing else was read.
+    Rows that cannot be encoded are in ``bad`` (offset to cause) and not in ``encoded``, which is
+    None if no other rows were read.
     """
 
     n_read: int
     encoded: Encoded | None
     bad: dict[int, str] = field(default_factory=dict)
     lines: Sequence[int] | None = None  # line number of each row read, in text files
-    bytes_read: int = 0  # of the file, so far
+    bytes_read: int = 0  # position in the file
 
     @property
     def kept(self) -> NDArray[np.int64]:
-        """The offsets of the encoded rows among those read."""
+        """Offsets of the encoded rows among the rows read."""
         return np.delete(np.arange(self.n_read), sorted(self.bad))
 
     def leave_out(self, causes: Mapping[int, str]) -> None:
-        """Call some of the encoded rows bad, by their place among the encoded."""
+        """Mark some of the encoded rows as bad, by their index among the encoded rows."""
         if self.encoded is not None and causes:
             kept = self.kept
             self.encoded = self.encoded.take(np.delete(np.arange(len(kept)), list(causes)))
@@ -120,9 +120,9 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file, or the one object in memory that is read."""
+    """A file, or the only object in memory, that is read."""
 
     read: Callable[[], Iterator[Rows]]
     name: str | None = None
     size: int | None = None
-    columns: Callable[[], dict[str, str]] = dict  # what they are read as, where there are any
+    columns: Callable[[], dict[str, str]] = dict  # kind of each column, if there are columns

@@ -40,6 +40,16 @@ class Batches(Iterator[Batch]):
     See Also
     --------
     driftsieve.as_batches : Returns one.
+
+    Examples
+    --------
+    >>> import driftsieve as ds
+    >>> batches = ds.as_batches([({"size": 2}, "ham"), ({"size": None}, "spam")], on_error="skip")
+    >>> [batch.n_rows for batch in batches], batches.rows_read, batches.rows_skipped
+    ([1], 2, 1)
+    >>> print(batches.skip_reasons[0])
+    row 1: Input X contains NaN, column 0 ('size'). Pass missing="ignore" to leave missing
+    values out.
     """
 
     def __init__(
@@ -67,7 +77,7 @@ class Batches(Iterator[Batch]):
 
     @property
     def position(self) -> int:
-        """``skip_rows`` with which ``as_batches`` continues after the last batch."""
+        """Value of ``skip_rows`` with which ``as_batches`` continues after the last batch."""
         return self._resumed + self.rows_read
 
     @property
@@ -82,7 +92,16 @@ class Batches(Iterator[Batch]):
         return next(self._stream)
 
     def close(self) -> None:
-        """Close the open file and end the iteration."""
+        """Close the open file and end the iteration.
+
+        Examples
+        --------
+        >>> import driftsieve as ds
+        >>> batches = ds.as_batches([({"size": 2}, "ham"), ({"size": 3}, "spam")], batch_size=1)
+        >>> batches.close()
+        >>> list(batches)
+        []
+        """
         self._stream.close()
 
     def _run(self, parts: Sequence[Part], skip_rows: int) -> Generator[Batch]:
@@ -114,7 +133,7 @@ class Batches(Iterator[Batch]):
             raise SourceError(f"skip_rows must be at most {self._resumed}, got {skip_rows}.")
 
     def _count_values(self, ignored: int, resumed: int, n_read: int) -> None:
-        if resumed:  # of rows that are not all resumed it is not known which lack the values
+        if resumed:  # if only some of the rows are resumed, it is unknown which have the values
             least = self.values_ignored if resumed < n_read else ignored
             self.values_before = least, ignored
         self.values_ignored = ignored
@@ -150,7 +169,7 @@ class Batches(Iterator[Batch]):
         return batch, [str(error(offset, bad[offset])) for offset in sorted(bad)]
 
     def _usable(self, encoded: Encoded, n_rows: int) -> tuple[Batch, dict[int, str]]:
-        """Return the valid rows as a batch, and why each of the others is not valid."""
+        """Return the valid rows as a batch, and the error of each of the others."""
         try:
             return self._batch(encoded), {}
         except RowError:
@@ -171,7 +190,7 @@ class Batches(Iterator[Batch]):
         )
 
     def _bad_rows(self, encoded: Encoded, start: int, stop: int) -> dict[int, str]:
-        """Return each row that ``Batch.of`` refuses, found by bisection, and why."""
+        """Return the error of each invalid row, which are found by bisection."""
         try:
             self._batch(encoded.take(slice(start, stop)))
         except RowError as problem:

@@ -71,7 +71,7 @@ def test_column_without_categories_is_named(value):
 
 @pytest.mark.parametrize("size", [1, 3, 20])
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl", "pandas", "polars"])
-def test_categories_come_in_order_of_rows_wherever_batches_end(name, size, tmp_path):
+def test_categories_are_in_row_order_for_any_batch_size(name, size, tmp_path):
     frame = pl.DataFrame({"a": ["u", "v", None, "w"], "b": ["p", "p", "q", "r"], "y": [0, 1, 0, 1]})
     writers = {"csv": "write_csv", "parquet": "write_parquet", "jsonl": "write_ndjson"}
     source = {"pandas": frame.to_pandas(), "polars": frame}.get(name, tmp_path / name)

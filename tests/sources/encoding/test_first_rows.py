@@ -1,4 +1,4 @@
-"""What the first rows of csv files tell: kinds of columns, marks of missing values, headers."""
+"""Decisions by the first rows of csv files: kinds of columns, missing values, headers."""
 
 from __future__ import annotations
 
@@ -140,10 +140,10 @@ def test_a_column_of_numbers_that_is_read_as_text_is_noted_once(case: str, tmp_p
     path = write(tmp_path / "a.csv", "c,y\n" + rows)
     with pytest.warns(
         SourceWarning, match=f"{path}: Column 'c' is read as text.*{message}"
-    ) as told:
+    ) as caught:
         names, _ = read(path, batch_size=1)
     assert names == tuple(f"c={value}" for value in values)
-    assert len(told) == 1
+    assert len(caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read(path, categorical="c")
@@ -156,9 +156,9 @@ def test_text_that_repeats_is_not_noted(tmp_path: Path) -> None:
 
 def test_values_that_differ_only_in_case_are_noted(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "c,y\nTRUE,Spam\nFalse,ham\nfalse,spam\n")
-    with pytest.warns(SourceWarning, match="differ only in case or spaces, such as") as told:
+    with pytest.warns(SourceWarning, match="differ only in case or spaces, such as") as caught:
         assert read(path)[0] == ("c=TRUE", "c=False", "c=false")
-    assert [str(w.message).partition("such as ")[2] for w in told] == [
+    assert [str(w.message).partition("such as ")[2] for w in caught] == [
         "'False' and 'false'. Each is a separate feature.",
         "'Spam' and 'spam'. Each is a separate class.",
     ]
@@ -168,7 +168,7 @@ TEXTS = ["12:30", "192.168.0.1", "1.2.3", "A1", "3b", "5-7", "+49 89 1234", "x"]
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_other_text_is_not_taken_for_numbers(text: str, tmp_path: Path) -> None:
+def test_other_text_is_not_a_number(text: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", f"c,y\n{text},0\n{text},1\n")
     assert read(path)[0] == (f"c={text}",)
 
@@ -374,10 +374,12 @@ def test_invalid_times_of_tables_are_named(tmp_path: Path) -> None:
 
 def test_numbers_as_text_in_objects_are_noted_once() -> None:
     rows = [{"x": "1.5", "c": "u", "y": 0}, {"x": "2.5", "c": "7", "y": 1}]
-    with pytest.warns(SourceWarning, match="Key 'x' holds numbers as text, such as '1.5'") as told:
+    with pytest.warns(
+        SourceWarning, match="Key 'x' holds numbers as text, such as '1.5'"
+    ) as caught:
         batches = list(as_batches(rows * 3, target="y", batch_size=1))
     assert batches[-1].feature_names == ("x=1.5", "c=u", "x=2.5", "c=7")
-    assert len(told) == 1
+    assert len(caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         list(as_batches(rows, target="y", categorical="x"))

@@ -100,6 +100,6 @@ def test_categories_of_two_columns_with_the_same_feature_name_are_an_error() -> 
 def test_too_many_features_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "c,y\nu,0\nv,1\nw,1\n")
     message = error_of(path, target="y", max_features=2)
-    assert message.startswith(", line 4: There must be at most 2 features")
-    with pytest.raises(SourceError, match=r"^row 1: There must be at most 2 features"):
+    assert message.startswith(", line 4: The number of features must be at most max_features=2")
+    with pytest.raises(SourceError, match=r"^row 1: .* at most max_features=2"):
         list(as_batches([{"a": 1, "y": 0}, {"b": 1, "c": 1, "y": 1}], target="y", max_features=2))

@@ -209,7 +209,7 @@ def test_compressed_twice(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.csv.zst"])
-def test_without_pyarrow_the_message_says_what_to_install(
+def test_without_pyarrow_the_message_names_the_extra(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)

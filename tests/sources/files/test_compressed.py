@@ -54,14 +54,14 @@ def test_zeros_before_a_part_are_no_padding(suffix: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("after", [b"", COMPRESS["xz"](LINES)])
-def test_padding_of_xz_comes_in_fours(after: bytes, tmp_path: Path) -> None:
+def test_padding_of_xz_has_a_multiple_of_four_zeros(after: bytes, tmp_path: Path) -> None:
     part = COMPRESS["xz"](LINES) + bytes(100_002)
     message = error_of(write(tmp_path / "a.svm.xz", part + after))
     assert message.endswith("cannot be read: 100002 zeros follow a stream, no multiple of 4")
 
 
 @pytest.mark.parametrize("suffix", ["bz2", "xz"])
-def test_zeros_that_come_alone_are_padding_too(suffix: str) -> None:
+def test_zeros_alone_are_padding(suffix: str) -> None:
     part = COMPRESS[suffix](LINES)
     pieces = iter([part, bytes(8), part, bytes(4), bytes(4)])
     raw = SimpleNamespace(read=lambda _: next(pieces, b""))

@@ -71,9 +71,7 @@ def test_csv_without_a_header(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["2", "0", "-1", "+1"])
 @pytest.mark.parametrize("first", ["2,0,1.5", "-1,2,0", "0,1,2", "u,0,2"])
-def test_a_position_is_one_whatever_the_first_row_holds(
-    target: str, first: str, tmp_path: Path
-) -> None:
+def test_a_position_is_used_with_any_first_row(target: str, first: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", f"{first}\n1,2,3\n")
     options: dict[str, Any] = {"categorical": [0], "on_error": "skip"}
     expected = list(as_batches(path, target=int(target), **options))

@@ -1,4 +1,4 @@
-"""Quotes in CSV files: fields over several lines, and quotes that went astray."""
+"""Quotes in csv files: fields over several lines, and quotes that are never closed."""
 
 from __future__ import annotations
 

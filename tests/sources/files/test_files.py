@@ -144,7 +144,7 @@ def test_empty_columnar_file_is_an_error(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="this user may read everything")
-def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+def test_a_file_without_read_permission_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path / "a.svm", LINES)
     path.chmod(0)
     assert error_of(path) == ": Permission denied"

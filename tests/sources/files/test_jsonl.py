@@ -86,7 +86,7 @@ def test_invalid_weights_and_times_are_bad_rows(role: str, value: Any, cause: st
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 3, 10])
-def test_the_first_value_of_a_key_decides_whatever_nulls_come_before(batch_size: int) -> None:
+def test_the_first_value_of_a_key_decides_after_any_nulls(batch_size: int) -> None:
     values: list[tuple[Any, Any]] = [(None, None), (None, None), ("u", 5), (None, None), ("v", 6)]
     rows = [{"c": c, "x": x, "y": i % 2} for i, (c, x) in enumerate(values)]
     batches = list(as_batches(rows, target="y", missing="ignore", batch_size=batch_size))

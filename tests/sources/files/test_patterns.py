@@ -63,7 +63,7 @@ def test_patterns_mean_hidden_files_only_where_they_say_so(
                 as_batches(source)
 
 
-def test_a_pattern_may_be_relative_and_a_name_may_look_like_one(
+def test_relative_patterns_and_names_like_patterns_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -81,7 +81,7 @@ def test_a_masked_matrix_is_refused() -> None:
         next(as_batches(zip(masked, Y, strict=True)))
 
 
-def test_a_missing_label_is_a_bad_row_wherever_it_is() -> None:
+def test_a_missing_label_is_a_bad_row_at_any_position() -> None:
     for row in (0, 1):
         labels = np.array(["a", "b"] * 5, dtype=object)
         labels[row] = np.nan

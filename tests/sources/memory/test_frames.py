@@ -58,7 +58,7 @@ def test_nulls(frame: Any) -> None:
     np.testing.assert_array_equal(dense(batch), [[1, 1, 0], [np.nan, 0, 0], [3, 0, 1]])
 
 
-def test_a_null_is_missing_whatever_a_cast_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_null_is_missing_in_every_arrow_type(monkeypatch: pytest.MonkeyPatch) -> None:
     def cast(series: nw.Series[Any], _: Any) -> nw.Series[Any]:
         return nw.from_native(pd.Series(map(str, series.to_list())), series_only=True)
 
@@ -81,7 +81,7 @@ def test_dates_count_as_seconds(frame: Any) -> None:
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_labels_of_a_frame_may_be_apart(frame: Any) -> None:
+def test_labels_of_a_frame_can_be_a_separate_array(frame: Any) -> None:
     (batch,) = as_batches((frame({"a": [1, 2]}), ["u", "v"]))
     assert batch.y.tolist() == ["u", "v"]
     assert batch.feature_names == ("a",)
@@ -89,7 +89,7 @@ def test_labels_of_a_frame_may_be_apart(frame: Any) -> None:
 
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series])
-def test_weights_and_times_of_a_frame_may_be_apart(frame: Any, make: Any) -> None:
+def test_weights_and_times_of_a_frame_can_be_separate_arrays(frame: Any, make: Any) -> None:
     data = {"a": [1, 2, 3], "y": [0, 1, 0], "w": [0.5, 2, 1], "when": [7.0, 8.0, 9.0]}
     in_columns = as_batches(frame(data), target="y", sample_weight="w", time="when", batch_size=2)
     apart = {"sample_weight": make(data.pop("w")), "time": make(data.pop("when"))}
@@ -99,7 +99,7 @@ def test_weights_and_times_of_a_frame_may_be_apart(frame: Any, make: Any) -> Non
             as_batches(frame(data), **{"target": "y", role: make([1, 2])})
 
 
-def test_times_of_a_frame_that_are_apart_may_be_dates() -> None:
+def test_separate_times_of_a_frame_can_be_dates() -> None:
     frame = pd.DataFrame({"a": [1, 2], "y": [0, 1]})
     for zone in (None, "UTC"):
         dates = pd.Series(pd.to_datetime(["1970-01-01T00:01", "1970-01-02"], format="ISO8601"))
@@ -112,7 +112,7 @@ def test_times_of_a_frame_that_are_apart_may_be_dates() -> None:
     "names",
     [[0, 1, 2], [5, 6, 7], [0.5, 1.5, 2.5], [("a", 1), ("a", 2), ("b", 1)], ["u", "v", "w"]],
 )
-def test_names_of_any_kind_are_those_that_a_bank_takes(names: list[Any]) -> None:
+def test_names_of_any_type_are_the_same_as_in_a_bank(names: list[Any]) -> None:
     frame = pd.DataFrame(X, columns=pd.Index(names))
     expected = Batch.of(frame, Y)
     (batch,) = as_batches((frame, Y))
@@ -187,9 +187,9 @@ def test_text_columns_of_numbers_are_noted_once(make: Any, tmp_path: Path) -> No
     if make == "parquet":
         pq.write_table(frame, tmp_path / "a.parquet")
         frame = tmp_path / "a.parquet"
-    with pytest.warns(SourceWarning, match=r"'c' holds numbers as text, such as '1\.5'") as told:
+    with pytest.warns(SourceWarning, match=r"'c' holds numbers as text, such as '1\.5'") as caught:
         list(as_batches(frame, target="y", batch_size=2))
-    assert len(told) == 1
+    assert len(caught) == 1
     coded = pd.DataFrame(data).astype({"c": "category"})
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -73,7 +73,7 @@ def test_the_index_is_known_by_its_name_without_metadata(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("metadata", [b"", b"{", b"[]", b'{"index_columns": 3}', b"\xff"])
-def test_metadata_that_cannot_be_read_is_passed_over(metadata: bytes) -> None:
+def test_invalid_metadata_is_ignored(metadata: bytes) -> None:
     table = pa.table({"x": [1.0], "y": [0]}).replace_schema_metadata({b"pandas": metadata})
     assert next(as_batches(table, target="y")).feature_names == ("x",)
 

@@ -143,7 +143,7 @@ def test_keys_that_are_a_kind_of_text_are_text() -> None:
         ([np.nan, True, 1.0, False], "booleans, as in earlier rows, got 1.0 of type float"),
     ],
 )
-def test_labels_are_of_one_kind_wherever_batches_begin(
+def test_labels_are_of_one_kind_for_any_batch_size(
     labels: list[Any], cause: str, batch_size: int
 ) -> None:
     pairs = [({"a": 1}, label) for label in labels]

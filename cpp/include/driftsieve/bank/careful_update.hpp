@@ -22,7 +22,7 @@ MatrixView<T> values_of(const CsrView<T, Index>& matrix) {
 
 template <class T>
 bool is_sound(const MatrixView<T>& matrix, bool ignore_missing, unsigned n_threads = 1) {
-    constexpr std::size_t kPart = std::size_t{1} << 16;  // values that a thread looks at at a time
+    constexpr std::size_t kPart = std::size_t{1} << 16;  // values that a thread checks at a time
     const std::size_t chunk = kPart / std::max<std::size_t>(1, matrix.n_cols) + 1;
     std::atomic<bool> sound = true;
     parallel_chunks(matrix.n_rows, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
@@ -59,10 +59,10 @@ CsrView<T, Index> part_of(CsrView<T, Index> matrix, std::size_t begin, std::size
     return matrix;
 }
 
-// Whether update() throws BadRows, and the bank is small enough to be copied in case it does.
+// Whether update() throws BadRows, and the bank is small enough to be copied before.
 template <class Rows>
 bool sees_bad_rows(const Bank& bank, const Rows& rows) {
-    constexpr std::size_t kFewRows = 256;  // less than it would take to find out
+    constexpr std::size_t kFewRows = 256;  // the copy takes less time than the check
     constexpr std::size_t kSmall = 16;
     constexpr bool is_csr = requires { rows.indptr; };
     const auto values = values_of(rows);
@@ -71,13 +71,13 @@ bool sees_bad_rows(const Bank& bank, const Rows& rows) {
            bank.nbytes() <= values.n_rows * values.n_cols * sizeof(*values.data) / kSmall;
 }
 
-// Takes in rows that have not been validated. If a value is infinite, or NaN and not allowed, or
-// the columns of sparse rows are not as a CsrView has them, it says false and has changed nothing.
+// Adds rows that have not been validated. If a value is infinite, or NaN and not allowed, or the
+// columns of sparse rows are not as in a CsrView, it returns false, without a change.
 //
-// To look first costs as much as to read the rows. Dense rows that are only kept are looked at
-// while they are copied. Where the bank is small beside the rows it is copied instead: who sums
-// rows up or copies them sees on the way whether all is well (see DenseStore and SparseMoments),
-// and if not, the copy takes the place of the bank.
+// A separate check takes as long as reading the rows. Dense rows that are only kept are checked
+// while they are copied. If the bank is small compared to the rows, it is copied instead: adding
+// the rows then checks them on the way (see DenseStore and SparseMoments), and the copy replaces
+// the bank if they are not valid.
 template <class Rows>
 bool update_if_sound(Bank& bank, const Rows& rows, const RowInfo& info, std::size_t n_classes,
                      unsigned n_threads) {

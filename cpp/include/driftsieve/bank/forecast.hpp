@@ -16,19 +16,19 @@
 
 namespace driftsieve {
 
-// How many bytes a bank may come to take, known before it changes.
+// Upper bounds of the size of a bank after a change, known before the change.
 //
 // Up to `limit`, the answer is never less than nbytes() will be. An answer beyond `limit` is at
-// most 1.25 times what nbytes() would be; where the answer is to be sure, nbytes() would pass the
-// limit. Cheap bounds come first; only near the limit are values counted, and only where that is
-// not enough are the rows taken in for trial, by a copy.
+// most 1.25 times the later nbytes(); if the answer must be certain, nbytes() would exceed the
+// limit. Fast bounds come first. Values are counted only near the limit, and rows are added to a
+// copy only if counting is not enough.
 class Forecast {
   public:
     Forecast(Bank& bank, std::size_t limit, bool be_sure, unsigned n_threads)
         : bank_(bank), limit_(limit), be_sure_(be_sure), n_threads_(n_threads) {}
 
-    // With these rows, which are sound (see update_if_sound) if `is_sound()` says so: where bounds
-    // are not enough the rows are read, and those that are not sound need nothing.
+    // With these rows, which are valid (see update_if_sound) if `is_sound()` says so: if bounds are
+    // not enough the rows are read, and invalid rows need no memory.
     template <class Rows, class IsSound>
     std::size_t with_rows(const Rows& rows, const RowInfo& info, std::size_t n_classes,
                           const IsSound& is_sound) {
@@ -39,7 +39,7 @@ class Forecast {
         return is_sound() ? counted(rows, info, n_classes, true) : 0;
     }
 
-    // An upper bound without a look at the values; to measure is to walk over the state.
+    // An upper bound without reading the values; measuring walks over the state.
     template <class Rows>
     std::size_t bound(const Rows& rows, const RowInfo& info, std::size_t n_classes, bool measured) {
         const Coming coming = bank_.coming(rows, info, n_classes);
@@ -47,7 +47,7 @@ class Forecast {
         return bank_.most_bytes_with(coming, requires { rows.n_stored; });
     }
 
-    // Sound rows, taken in for trial.
+    // Valid rows, added to a copy.
     template <class Rows>
     std::size_t tried(const Rows& rows, const RowInfo& info, std::size_t n_classes) const {
         return counted(rows, info, n_classes, false);
@@ -63,7 +63,7 @@ class Forecast {
         return tried_bank(other, class_map, target, n_classes, n_features, start);
     }
 
-    // A bound without a trial; the largest number where there is none.
+    // A bound without a copy; the largest number if there is none.
     std::size_t most_with_bank(const Bank& other, std::size_t n_classes,
                                std::size_t n_features) const {
         if (!bank_.is_dense() && !other.is_dense()) return std::numeric_limits<std::size_t>::max();
@@ -100,7 +100,7 @@ class Forecast {
         return bank_.is_dense() || other.is_dense() ? n_features * sizeof(FeatureState) : 0;
     }
 
-    // By the values of sound rows; where that is not enough, by taking them in for trial.
+    // Counts the values of valid rows; if that is not enough, adds them to a copy.
     template <class Rows>
     std::size_t counted(const Rows& rows, const RowInfo& info, std::size_t n_classes,
                         bool bounds_will_do) const {
@@ -148,7 +148,7 @@ class Forecast {
         return bytes;
     }
 
-    // Dense rows in a dense bank: a few columns at a time, so that no more than these are copied.
+    // Dense rows in a dense bank: a few columns at a time, so that only these are copied.
     template <class T, class Store>
     std::size_t try_columns(const MatrixView<T>& matrix, const RowInfo& info,
                             const Store& store) const {
@@ -170,7 +170,7 @@ class Forecast {
         return bytes + spare_bytes(store.feature_bytes(), copied);
     }
 
-    // In parts, and no further than the limit; `most` is what the state may come to.
+    // In parts, and only up to the limit; `most` is the upper bound of the state.
     template <class Rows>
     std::size_t try_rows(const Rows& rows, const RowInfo& info, const Coming& coming,
                          std::size_t most) const {
@@ -189,8 +189,8 @@ class Forecast {
         return trial.nbytes() + spare;
     }
 
-    // Vectors of a copy have no spare room, and so grow less: those of the bank may have twice that
-    // room when they grow.
+    // Vectors of a copy have no spare capacity, so they grow less. Those of the bank may have twice
+    // that capacity when they grow.
     static std::size_t spare_bytes(std::size_t bank, std::size_t copy) {
         return bank > copy ? 2 * (bank - copy) : 0;
     }

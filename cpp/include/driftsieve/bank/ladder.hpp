@@ -16,17 +16,17 @@ namespace driftsieve {
 
 // The same rows at one or several half-lives, the shortest first.
 //
-// Dense rows of a few classes are in one bank for all half-lives (LadderStore). Where that does not
-// serve (sparse rows, more classes, very many half-lives) there is a bank for each half-life; once
-// they are apart they stay so. When that comes to be depends on the rows alone, and not on batches.
+// Dense rows of a few classes are in one bank for all half-lives (LadderStore). In other cases
+// (sparse rows, more classes, very many half-lives) there is a separate bank for each half-life,
+// from then on. When this happens depends on the rows only, and not on batches.
 //
-// Of banks that are apart, whatever would be refused is refused by the first before it changes: the
-// shortest half-life allows the least, and everything else is the same for all. So a change is made
-// at all half-lives or at none, unless memory runs out.
+// With separate banks, everything that can be rejected is rejected by the first bank before it
+// changes: the shortest half-life allows the least, and everything else is the same for all. So a
+// change is made at all half-lives or at none, unless memory runs out.
 class Ladder {
   public:
     Ladder() = default;
-    // Half-lives rise.
+    // Half-lives ascend.
     Ladder(const Config& config, Clock clock, std::span<const double> half_lives) {
         if (LadderStore::serves(half_lives.size(), 0))
             banks_.emplace_back(config, clock, half_lives);
@@ -83,8 +83,8 @@ class Ladder {
         return banks_.at(0).place(ahead, n_features, more);
     }
 
-    // Whether the rows were taken in: not if they have not been validated (`checked`) and are not
-    // sound, and then nothing has changed.
+    // Returns whether the rows were added: not if they have not been validated (`checked`) and are
+    // not valid, and then nothing has changed.
     template <class Rows>
     bool update(const Rows& rows, const RowInfo& info, std::size_t n_classes, unsigned n_threads,
                 bool checked) {
@@ -140,7 +140,7 @@ class Ladder {
     std::size_t most_bytes(std::size_t n_classes) const {
         return sum([&](const Bank& bank) { return bank.most_bytes(n_classes); });
     }
-    // See Bank; to measure makes the bound tight.
+    // See Bank; measuring makes the bound tight.
     std::size_t most_bytes_with(const Coming& coming, bool are_sparse, bool measure) {
         if (!is_apart() && first().rungs() > 1 &&
             (coming.classes > kFewClasses || (are_sparse && first().is_empty())))
@@ -150,8 +150,8 @@ class Ladder {
         return sum([&](const Bank& bank) { return bank.most_bytes_with(coming, are_sparse); });
     }
 
-    // See Forecast. A bound for one bank must not take the room of another, so bounds are used
-    // only where they are good enough for all together.
+    // See Forecast. A bound for one bank must not use the memory of another one, so bounds are used
+    // only if they are good enough for all together.
     template <class Rows, class IsSound>
     std::size_t bytes_with_rows(const Rows& rows, const RowInfo& info, std::size_t n_classes,
                                 std::size_t limit, bool be_sure, unsigned n_threads,
@@ -200,8 +200,7 @@ class Ladder {
         });
     }
 
-    // Banks that are apart are stored one after another; so are half-lives at which no row was
-    // seen.
+    // Separate banks are stored one after another; so are half-lives at which there are no rows.
     template <class Archive>
     void archive(Archive& ar) {
         if constexpr (requires { ar.expect_end(); }) {
@@ -245,15 +244,15 @@ class Ladder {
         if (!other.is_apart()) other.part();
     }
 
-    // Whether one bank goes on to serve.
+    // Whether a single bank is still possible.
     template <class Rows>
     bool stays(const Rows&, std::size_t n_classes) const {
         constexpr bool is_csr = requires(const Rows& rows) { rows.indptr; };
         return is_apart() || (n_classes <= kFewClasses && !(is_csr && first().is_empty()));
     }
 
-    // Rows of the blocks before the one in which the first class comes that is too many. With
-    // clock "batch", an update must stay one.
+    // Number of rows in the blocks before the one with the first class that is too many. With clock
+    // "batch", an update must not be split.
     std::size_t rows_before_many_classes(const RowInfo& info) const {
         if (first().clock() == Clock::batch) return 0;
         const auto many = std::find_if(info.classes.begin(), info.classes.end(),
@@ -264,7 +263,7 @@ class Ladder {
         return row > in_block ? row - in_block : 0;
     }
 
-    // A bank that throws leaves the others behind it.
+    // If a bank throws, the others are not up to date.
     template <class Work>
     void for_others(const Work& work) {
         is_whole_ = false;
@@ -272,7 +271,7 @@ class Ladder {
         is_whole_ = true;
     }
 
-    // Whether all banks may have seen the same rows, at half-lives that rise; `empty`: and none.
+    // Whether all banks can have the same rows, at ascending half-lives; `empty`: and have none.
     bool is_like_the_first(bool empty) const {
         for (std::size_t i = 0; i < banks_.size(); ++i) {
             if (empty && !banks_[i].is_empty()) return false;
@@ -291,7 +290,7 @@ class Ladder {
     std::size_t sum(const Measure& measure) {
         return add_up(banks_, measure);
     }
-    // Unknown if one is.
+    // Unknown if it is unknown for a bank.
     template <class Banks, class Measure>
     static std::size_t add_up(Banks& banks, const Measure& measure) {
         constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();

@@ -12,7 +12,7 @@
 
 namespace driftsieve {
 
-// Where freeze writes, feature after feature. Null pointers are left out.
+// The output of freeze(), feature after feature. Null pointers are skipped.
 struct SnapshotArrays {
     std::span<const std::uint32_t> class_place;  // where class c stands
     std::size_t n_bins = 0;
@@ -30,7 +30,7 @@ struct SnapshotArrays {
     std::size_t bins_to_cut() const { return bins == nullptr ? 0 : n_bins; }
 };
 
-// Writes columns as a snapshot has them: weights times `unit`. Each thread has its own.
+// Writes columns as a snapshot has them, with weights times `unit`. One for each thread.
 class SnapshotWriter {
   public:
     SnapshotWriter(const SnapshotArrays& out, std::span<const ClassTotal> totals, double unit)
@@ -90,14 +90,14 @@ class SnapshotWriter {
         }
     }
 
-    // What the rows of a class weigh in which the feature was observed.
+    // Weight of the rows of a class in which the feature was observed.
     double observed(const Column& column, std::size_t cls) const {
         return out_.mean != nullptr ? column.moments[cls].weight : column.weight(cls);
     }
 
-    // The sum of squared weights of the rows of a class in which the feature was observed. Where
-    // nearly all values are missing, the difference is a rounding error: then what that error may
-    // be is returned, so that the effective number of rows is too small and never too large.
+    // Sum of squared weights of the rows of a class in which the feature was observed. If nearly
+    // all values are missing, the difference is a rounding error. A bound of that error is returned
+    // then, so that the effective number of rows is too small and never too large.
     double observed_squared(const Column& column, std::size_t cls) const {
         if (!column.observed_squared.empty()) return column.observed_squared[cls];
         const ClassTotal& total = totals_[cls];
@@ -105,15 +105,15 @@ class SnapshotWriter {
                         rounding_of(total) * total.weight_squared);
     }
 
-    // By how much a sum over the rows of a class may be off, as a share of it.
+    // Bound of the error of a sum over the rows of a class, as a share of it.
     static double rounding_of(const ClassTotal& total) {
         constexpr double kLastDigit = std::numeric_limits<double>::epsilon() / 2;
         return kLastDigit * (4.0 + std::sqrt(static_cast<double>(total.rows)));
     }
 
-    // With q the share of the weight in which a feature is not 0, and k how much larger the sum of
-    // squares of these rows is than if they were any rows of their classes: the variance of q over
-    // what it were if k = 1.
+    // Variance of q, the share of the weight in which a feature is not 0, relative to its variance
+    // if k = 1. k is the sum of squares of these rows relative to that of random rows of their
+    // classes.
     double design_effect(const Column& column) const {
         constexpr double kSmallest = 1e-12;
         double weight = 0.0;
@@ -136,7 +136,7 @@ class SnapshotWriter {
         return std::max(k * (1.0 - q) + q * (1.0 - k * q) / (1.0 - q), kSmallest);
     }
 
-    // Rows begin + 1 to end - 1 of a table become what row `begin` is: that, then twice as many
+    // Copies row `begin` of a table to rows begin + 1 to end - 1: first one row, then twice as many
     // with every step.
     static void repeat(double* table, std::size_t width, std::size_t begin, std::size_t end) {
         double* first = table + begin * width;
@@ -147,7 +147,7 @@ class SnapshotWriter {
         }
     }
 
-    // The mean of the heaviest class; 0 where the distance from it could overflow.
+    // The mean of the heaviest class; 0 if the distance from it could overflow.
     static double centre_of(std::span<const Moments> classes) {
         const auto heaviest = std::max_element(
             classes.begin(), classes.end(),

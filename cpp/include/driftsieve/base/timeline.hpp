@@ -44,7 +44,7 @@ class Timeline {
     // change.
     void read(std::size_t n_rows, RowInfo& info, std::vector<double>& times) {
         if (n_rows > kLastTick - ticks_)
-            throw std::invalid_argument("The clock must be below tick 2^53, and has reached it.");
+            throw std::invalid_argument("The clock must be below tick 2^53, got this tick.");
         double latest = static_cast<double>(ticks_);
         if (clock_ == Clock::time) {
             for (const double t : info.times) fading_.epoch_of(t);

@@ -17,7 +17,7 @@
 namespace driftsieve {
 
 // Threads that wait for work, kept from one call to the next: to start one takes as long as a small
-// block of rows. There are never more than the most helpers that were asked for at once.
+// block of rows. There are never more than the largest number of helpers requested at once.
 class Workers {
   public:
     // Those of this process. They are never destroyed, since threads may wait in them to the end;

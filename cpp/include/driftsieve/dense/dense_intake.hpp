@@ -17,29 +17,29 @@
 
 namespace driftsieve {
 
-// A block, what stored weights were multiplied by when it came, and what all rows weigh with it.
+// A block, the factor of stored weights when it came, and the weight of all rows with it.
 struct Arrival {
     RowBlock rows;
     double factor;
     std::vector<ClassTotal> totals;
 };
 
-// Sums blocks of rows up, feature by feature.
+// Adds blocks of rows to the states of features.
 class DenseIntake {
   public:
     DenseIntake(const Config& config, std::span<FeatureState> features)
         : config_(config), features_(features) {}
 
-    // Blocks of equal length, one after another. Threads part the columns, not the blocks, so they
-    // are started once for many.
+    // Blocks of equal length, one after another. Threads divide the columns, not the blocks, so
+    // they are started once for many blocks.
     template <class T>
     void take(const MatrixView<T>& matrix, std::span<const Arrival> blocks, unsigned n_threads) {
-        // the first tile or strip is cut short so that the others begin where a cache line does
+        // the first tile or strip is shorter, so that the others begin at a cache line
         const std::size_t lead = before_cache_line(matrix);
         const std::size_t n = features_.size() + lead;
         const std::size_t block_rows = matrix.n_rows / blocks.size();
         if (!config_.quantiles && !config_.ignore_missing) {
-            // as much of a row as there is, one tile after another: the machine reads ahead
+            // as much of a row as possible, one tile after another, for the hardware prefetcher
             const std::size_t strips = std::max<std::size_t>(1, (n + kStrip - 1) / kStrip);
             const std::size_t chunk = (strips + n_threads - 1) / n_threads * kStrip;
             parallel_chunks(n, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
@@ -61,20 +61,20 @@ class DenseIntake {
     }
 
   private:
-    static constexpr std::size_t kTile = 512;  // columns whose moments are summed up together
+    static constexpr std::size_t kTile = 512;  // columns whose moments are computed together
     static constexpr std::size_t kStrip = Strip::kWidth;
 
     const Config& config_;
     std::span<FeatureState> features_;
 
-    // How many columns before the first one a cache line would begin.
+    // Number of columns from the begin of a cache line to the first one.
     template <class T>
     static std::size_t before_cache_line(const MatrixView<T>& matrix) {
         if (!std::is_same_v<T, double> || matrix.n_cols < kStrip) return 0;
         return reinterpret_cast<std::uintptr_t>(matrix.data) / sizeof(double) % kStrip;
     }
 
-    // Moments alone need no columns: they are summed up row by row, as the rows lie in memory.
+    // Moments alone are computed row by row, as the rows are in memory.
     template <class T>
     void add_moments(const MatrixView<T>& matrix, const Arrival& arrival, std::size_t lo,
                      std::size_t hi) {
@@ -100,7 +100,7 @@ class DenseIntake {
         }
     }
 
-    // Columns [lo, hi) as doubles side by side: where they lie, or in `copy`.
+    // Columns [lo, hi) as adjacent doubles: in place, or in `copy`.
     template <class T>
     static MatrixView<double> tile_of(const MatrixView<T>& matrix, std::size_t lo, std::size_t hi,
                                       std::vector<double>& copy) {

@@ -17,19 +17,19 @@
 
 namespace driftsieve {
 
-// The rows of a block that is not full yet, and how they fade.
+// The rows of the incomplete block, and how they fade.
 struct OpenBlock {
     MatrixView<double> values;
     RowInfo info;
     const Fading& fading;
 };
 
-// Reads features of a dense store as columns, the rows of its open block included. Several threads
+// Reads features of a dense store as columns, including the rows of the open block. Several threads
 // may read different features.
 class DenseReader {
   public:
-    // Features stand at the epoch of `ledger`, columns at that of `now`. `kept` has what earlier
-    // reads have found out.
+    // Features are at the epoch of `ledger`, columns at that of `now`. `kept` has results of
+    // earlier reads.
     DenseReader(const Config& config, std::span<const FeatureState> features, const Ledger& ledger,
                 const OpenBlock& open, const Ledger& now, KeptReading& kept)
         : config_(config),
@@ -49,10 +49,10 @@ class DenseReader {
         rows_->extend(open.info, open.fading, now.epoch);
         if (use_.reading != nullptr) use_.reading->columns.resize(features.size());
     }
-    DenseReader(const DenseReader&) = delete;  // it may point into itself
+    DenseReader(const DenseReader&) = delete;  // it may have pointers into itself
 
-    // Features [lo, hi): visit(j, column) for each, which may be cut into n_bins already (0: that
-    // is not asked for).
+    // Features [lo, hi): visit(j, column) for each, which may already be cut into n_bins (0: no cut
+    // is needed).
     template <class Visit>
     void read(std::size_t lo, std::size_t hi, std::size_t n_bins, const Visit& visit) const {
         if (is_exact_)
@@ -73,13 +73,13 @@ class DenseReader {
     MatrixView<double> values_;
     const Ledger& now_;
     RowBlock block_;
-    bool is_exact_ = false;  // there are no rows but the open ones, which weigh 1 each
+    bool is_exact_ = false;  // all rows are open, and weigh 1 each
     KeptReading::Use use_;
     mutable OpenChunks own_rows_;
     mutable std::once_flag has_own_rows_;
     OpenChunks* rows_ = &own_rows_;
 
-    // What the weights of finished blocks are to be multiplied by.
+    // Factor of the weights of complete blocks.
     double factor() const {
         return ledger_.empty() ? 1.0 : Fading::rebase_factor(now_.epoch - ledger_.epoch);
     }

@@ -17,10 +17,10 @@
 
 namespace driftsieve {
 
-// Features that are present in every row. Rows are gathered in blocks of a fixed number of rows
-// and a block is summed up at once, column by column. Blocks are cut by row count alone, never at
-// the edge of a batch, so any split of the same rows into batches gives the same bits; a batch that
-// holds whole blocks has them read where they lie.
+// Features that are present in every row. Rows are collected in blocks of a fixed number of rows,
+// and a block is added at once, column by column. Blocks depend on the row count only, never on
+// batches, so any split of the same rows into batches gives the same bits. Complete blocks in a
+// batch are read in place.
 class DenseStore {
   public:
     using Features = KeptRoom<FeatureState>;
@@ -32,13 +32,13 @@ class DenseStore {
     std::size_t n_features() const { return features_.size(); }
     std::size_t open_rows() const { return open_.size(); }
 
-    // Room for a row that will come with an update: see OpenRows.
+    // Buffer for a row of a later update: see OpenRows.
     double* place(std::size_t ahead, std::size_t more) {
         return open_.place(ahead, n_features(), more);
     }
 
-    // Throws NotFinite where a value is infinite or missing, unless it may be, and leaves a store
-    // of no use.
+    // Throws NotFinite if a value is infinite, or missing and not allowed; the store is then
+    // unusable.
     template <class T>
     void update(const MatrixView<T>& matrix, const RowInfo& info, const Fading& fading,
                 unsigned n_threads) {
@@ -60,8 +60,8 @@ class DenseStore {
         }
     }
 
-    // `other` saw other rows of the same features: joins its finished blocks to ours, then takes
-    // in its open rows as if they had just come.
+    // Adds `other`, which has other rows of the same features: first its complete blocks, then its
+    // open rows as if they had just come.
     void merge(const DenseStore& other, std::span<const std::uint32_t> class_map,
                std::size_t n_classes, const Fading& fading, unsigned n_threads) {
         reading_.forget();
@@ -83,7 +83,7 @@ class DenseStore {
         update(other.open_.values(n_features()), info, fading, n_threads);
     }
 
-    // The same rows with column j moved to target[j] of a wider matrix: they miss the others.
+    // The same rows with column j moved to target[j] of a wider matrix; other columns are missing.
     DenseStore widened(std::span<const std::size_t> target, std::size_t n_features) const {
         DenseStore wide(config_, n_features);
         wide.ledger_ = ledger_;
@@ -122,8 +122,8 @@ class DenseStore {
         for (FeatureState& feature : features_) feature.scale(factor, scratch);
     }
 
-    // Open rows included. Everything else that reads also takes this ledger, so that the work of
-    // weighing the open rows is done once.
+    // Includes open rows. All other readers take this ledger too, so that the open rows are
+    // weighted only once.
     Ledger ledger(std::size_t n_classes, const Fading& fading) const {
         Ledger result = ledger_;
         result.totals.resize(n_classes);
@@ -133,7 +133,7 @@ class DenseStore {
         return result;
     }
 
-    // What reads features with the open rows, at the epoch of `now`.
+    // A reader of features with the open rows, at the epoch of `now`.
     DenseReader reader(const Ledger& now, const Fading& fading) const {
         return DenseReader(config_, features_, ledger_,
                            {open_.values(n_features()), open_.info(), fading}, now, reading_);
@@ -146,7 +146,7 @@ class DenseStore {
     }
 
     std::size_t feature_bytes() const { return nbytes() - open_.nbytes(); }
-    // What the open rows take once so many more have come: whole blocks are read where they lie.
+    // Size of the open rows after so many more rows: complete blocks are read in place.
     std::size_t open_bytes_with(std::size_t n_rows, std::size_t n_columns,
                                 std::size_t n_classes) const {
         const std::size_t block_rows = rows_per_block();
@@ -159,14 +159,14 @@ class DenseStore {
         return open_.most_bytes(kept, n_columns);
     }
 
-    // What a store takes at most, however many rows come: a summary has a largest size, reached in
-    // the worst order of rows known (docs/guarantees.md), as have cells and a block of rows.
+    // Largest size of a store for any number of rows: a summary has a largest size, for the worst
+    // known order of rows (docs/guarantees.md), and so have cells and a block of rows.
     std::size_t most_bytes(const Coming& coming) const {
         return coming.columns * (sizeof(FeatureState) + most_bytes_of_feature(coming)) +
                open_.most_bytes(rows_per_block(config_, coming.classes), coming.columns);
     }
 
-    // What nbytes(), at most `before`, may come to with these rows, without a look at them.
+    // Upper bound of nbytes(), at most `before`, after these rows, without reading their values.
     std::size_t most_bytes_with(const Coming& coming, std::size_t before) const {
         std::size_t bytes = before + sizeof(FeatureState) * (coming.columns - n_features()) +
                             open_bytes_with(coming.rows, coming.columns, coming.classes) -
@@ -174,7 +174,7 @@ class DenseStore {
         if (open_rows() + coming.rows < rows_per_block()) return bytes;
         Coming now = coming;
         now.is_wide = coming.is_wide || open_.has_weights();
-        // mini-bins that are there may come to hold wider numbers, or more classes
+        // existing mini-bins may get wider numbers, or more classes
         if (now.is_wide) bytes += before;
         if (now.classes > kFewClasses || now.classes > ledger_.totals.size()) bytes += before;
         const std::size_t rows = open_rows() + coming.rows;
@@ -185,8 +185,8 @@ class DenseStore {
         return bytes + coming.columns * std::min(of_feature, most_bytes_of_feature(now));
     }
 
-    // Rows a block holds: several times what a summary holds, so that merging stays minor. A
-    // summary of many classes is larger; how many there are is known from finished blocks.
+    // Number of rows in a block: several times the size of a summary, so that merging takes little
+    // time. A summary of many classes is larger; their number is known from complete blocks.
     std::size_t rows_per_block() const { return rows_per_block(config_, ledger_.totals.size()); }
     static std::size_t rows_per_block(const Config& config, std::size_t n_classes) {
         constexpr double kLeast = 1600.0, kMost = 64000.0, kClasses = 12.0;
@@ -226,12 +226,12 @@ class DenseStore {
     static constexpr std::size_t kRowsAtOnce = 16384;  // in as many blocks as they make
 
     Config config_;
-    Ledger ledger_;  // finished blocks only
+    Ledger ledger_;  // complete blocks only
     Features features_;
     OpenRows open_;
-    mutable KeptReading reading_;  // for features_ and open_ as they are
+    mutable KeptReading reading_;  // for the present features_ and open_
 
-    // Whole blocks of the same length, of the rows that begin with these.
+    // Complete blocks of the same length, of the rows that begin with these.
     std::size_t blocks_at_once(std::span<const std::uint32_t> classes) const {
         const std::size_t block_rows = rows_per_block();
         const std::size_t most =
@@ -251,7 +251,7 @@ class DenseStore {
                    ? CountedCells::most_bytes(config_.cells(), coming.classes, coming.is_wide)
                    : 0;
     }
-    // Beside the FeatureState itself.
+    // Size in addition to the FeatureState itself.
     std::size_t most_bytes_of_feature(Coming coming) const {
         coming.is_wide = true;
         const double mini_bins =
@@ -281,7 +281,7 @@ class DenseStore {
         open_.clear();
     }
 
-    // Whole blocks. A class counts from the block in which it is first seen, not from the batch.
+    // Complete blocks. A class counts from the block in which it first occurs, not from the batch.
     template <class T>
     void consume(const MatrixView<T>& matrix, const RowInfo& info, const Fading& fading,
                  unsigned n_threads) {

@@ -12,7 +12,7 @@
 
 namespace driftsieve {
 
-// A few open rows that follow each other, as a block of the classes that they have.
+// A few consecutive open rows, as a block of their classes.
 struct OpenChunk {
     std::size_t first = 0;               // row
     std::vector<std::uint32_t> classes;  // class c of the block is classes[c]
@@ -22,8 +22,8 @@ struct OpenChunk {
     std::size_t end() const { return first + size(); }
 };
 
-// The open rows in chunks of a fixed number of rows, the last one perhaps shorter. Rows are added
-// as they come; those that are there are not touched again.
+// The open rows in chunks of a fixed number of rows; the last one may be shorter. Rows are added as
+// they come; earlier ones are not read again.
 class OpenChunks {
   public:
     static constexpr std::size_t kRows = 64;
@@ -35,7 +35,7 @@ class OpenChunks {
         ++generation_;
     }
 
-    // Takes in the rows that are new in `info`, their weights relative to `epoch`.
+    // Adds the rows that are new in `info`, with weights relative to `epoch`.
     void extend(const RowInfo& info, const Fading& fading, std::int64_t epoch) {
         const std::size_t n = info.classes.size();
         const bool unit = info.weights.empty() && !fading.fades();
@@ -47,14 +47,14 @@ class OpenChunks {
         for (std::size_t i = n_rows_; !unit && i < n; ++i)
             weights_.push_back((info.weights.empty() ? 1.0 : info.weights[i]) *
                                (fading.fades() ? fading.weight(info.times[i], epoch) : 1.0));
-        chunks_.resize(n_rows_ / kRows);  // the last one is made again if it was short
+        chunks_.resize(n_rows_ / kRows);  // the last chunk is rebuilt if it was short
         for (std::size_t i = chunks_.size() * kRows; i < n; i += kRows)
             chunks_.push_back(chunk(info.classes, i, std::min(kRows, n - i)));
         n_rows_ = n;
     }
 
     std::size_t n_rows() const { return n_rows_; }
-    // Another one after every clear(): what was made of earlier rows is of no use then.
+    // Increased by every clear(): results of earlier rows are then invalid.
     std::uint64_t generation() const { return generation_; }
     const std::vector<OpenChunk>& chunks() const { return chunks_; }
     double weight(std::size_t row) const { return weights_.empty() ? 1.0 : weights_[row]; }

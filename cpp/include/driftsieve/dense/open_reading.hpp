@@ -11,14 +11,14 @@
 
 namespace driftsieve {
 
-// What reading has found out about the open rows, feature by feature: see OpenColumn.
+// Results of reading the open rows, feature by feature: see OpenColumn.
 struct OpenReading {
     OpenChunks chunks;
     std::vector<OpenColumn> columns;
 };
 
-// An OpenReading that is kept from one read to the next, by a store that is read again and again
-// while rows come. It changes neither the results nor the bytes of the store: copies begin without.
+// An OpenReading that is kept from one read to the next, for a store that is read repeatedly while
+// rows come. It changes neither the results nor the bytes of the store: copies start without it.
 class KeptReading {
   public:
     KeptReading() = default;
@@ -29,7 +29,7 @@ class KeptReading {
     }
 
     // The reading to use, locked, or null: for the first read of a store, which may be the only
-    // one, and while another thread uses it. `n_rows` tells reads between which rows have come.
+    // one, and while another thread uses it. `n_rows` shows whether rows came between reads.
     struct Use {
         std::unique_lock<std::mutex> lock;
         OpenReading* reading = nullptr;
@@ -45,8 +45,8 @@ class KeptReading {
         return result;
     }
 
-    // The open rows are others now, or the state of the features is. Room for what was found out is
-    // kept if it was of use.
+    // Called if the open rows or the state of the features were replaced. The memory is kept if it
+    // was used.
     void forget() {
         if (reading_ == nullptr) return;
         if (is_used_)

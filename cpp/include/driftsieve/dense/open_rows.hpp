@@ -20,8 +20,8 @@
 
 namespace driftsieve {
 
-// The rows of a block that is still being filled, as they came: rows x features, and what comes
-// with each row.
+// The rows of an incomplete block, as they came: rows x features, and the class, weight and time of
+// each row.
 class OpenRows {
   public:
     std::size_t size() const { return classes_.size(); }
@@ -30,15 +30,15 @@ class OpenRows {
     }
     RowInfo info() const { return {classes_, weights_, times_}; }
 
-    // Never more than `most` rows in all. If they must be finite and a value is not, it says false
-    // and there are no more rows than before. Rows that were written to their place by somebody who
-    // has looked are not looked at again.
+    // Adds rows, at most `most` in total. If they must be finite and a value is not, it returns
+    // false without a change. Rows that were already written to their place have been validated,
+    // and are not read again.
     template <class T>
     bool append(const MatrixView<T>& rows, const RowInfo& info, std::size_t most,
                 bool must_be_finite, unsigned n_threads) {
         const std::size_t n_values = (size() + rows.n_rows) * rows.n_cols;
-        // Doubling, but never beyond a block. Room that is not reached takes no memory, so there
-        // may be a good deal of it from the start.
+        // Doubles, but never beyond a block. Unused pages take no memory, so the first capacity may
+        // be large.
         if (n_values > values_.capacity())
             values_.reserve(std::clamp(std::max(2 * values_.capacity(), kFirstRoom), n_values,
                                        most * rows.n_cols));
@@ -62,10 +62,10 @@ class OpenRows {
         return true;
     }
 
-    // Where a row is to be written that is not there yet: rows that are appended from there need
-    // not be copied. `ahead` others wait in front of it, `more` rows can wait in all.
+    // Where to write a future row: rows that are appended from there need no copy. `ahead` others
+    // wait before it, `more` rows can wait in total.
     double* place(std::size_t ahead, std::size_t n_cols, std::size_t more) {
-        // not when there are rows that wait: they would be left behind
+        // not with waiting rows, which would not be moved
         if (ahead == 0) values_.reserve((size() + more) * n_cols);
         reached_ = std::max(reached_, (size() + ahead + 1) * n_cols);
         return values_.data() + (size() + ahead) * n_cols;
@@ -107,7 +107,7 @@ class OpenRows {
 
     bool has_weights() const { return !weights_.empty(); }
 
-    // What nbytes() may come to with so many rows: vectors double.
+    // Upper bound of nbytes() for so many rows: vectors double.
     std::size_t most_bytes(std::size_t n_rows, std::size_t n_features) const {
         const std::size_t of_row = sizeof(std::uint32_t) + 2 * sizeof(double);
         return std::max(nbytes(), std::max(reached_, n_rows * n_features) * sizeof(double) +
@@ -140,7 +140,7 @@ class OpenRows {
 
   private:
     static constexpr std::size_t kFirstRoom = std::size_t{1} << 25;  // values
-    // Values of a batch, or of a whole block of rows that come one by one, that a cache can hold.
+    // Values of a batch, or of a block of single rows, that fit into a cache.
     static constexpr std::size_t kInCache = std::size_t{1} << 17;
     static constexpr std::size_t kBlockInCache = std::size_t{1} << 22;
 
@@ -148,7 +148,7 @@ class OpenRows {
     static constexpr std::size_t kPart = std::size_t{1} << 16;
 
     LargeRoom<double> values_;
-    std::size_t reached_ = 0;  // so many of them have been written to, now or earlier
+    std::size_t reached_ = 0;  // number of them that were ever written to
     RowWalk walk_;
     std::vector<std::uint32_t> classes_;
     std::vector<double> weights_;  // empty: all 1
@@ -175,7 +175,7 @@ class OpenRows {
         return finite;
     }
 
-    // Row after row, and whether all values are finite.
+    // Row after row; returns whether all values are finite.
     template <class T>
     static bool copy(const MatrixView<T>& rows, double* to, bool past_cache) {
         const std::size_t n_values = rows.n_rows * rows.n_cols;

@@ -18,15 +18,15 @@
 
 namespace driftsieve {
 
-// A few columns of a block that lie side by side. Their rows are read once, class after class, and
-// what is kept of a value is the number of its finest cell. The moments of each
-// class fall out of the same pass.
+// A few adjacent columns of a block. Their rows are read once, class after class, and each value is
+// replaced by the number of its finest cell. The moments of each class are computed in the same
+// pass.
 class Strip {
   public:
     static constexpr std::size_t kWidth = Kernels::kStrip;
 
-    // Columns [lo, hi) of the block, in the cells that known(column) points to; where it is null,
-    // in about `cells` new ones.
+    // Columns [lo, hi) of the block, in the cells that known(column) points to; if it is null, in
+    // about `cells` new ones.
     template <class T, class Known>
     void read(const MatrixView<T>& matrix, const RowBlock& block, std::size_t lo, std::size_t hi,
               std::size_t cells, const Known& known) {
@@ -36,7 +36,7 @@ class Strip {
         std::array<Kernels::CellRule, kWidth> rules;
         bool sampled = false;
         for (std::size_t j = 0; j < kWidth; ++j) {
-            const CellMap* map = &maps_[j];  // of columns beyond hi nothing is asked
+            const CellMap* map = &maps_[j];  // columns beyond hi are not used
             if (lo + j < hi) map = known(lo + j);
             if (map == nullptr) {
                 if (!sampled) take_sample(n);
@@ -82,7 +82,7 @@ class Strip {
     }
 
     // Whether a value is missing; then, and for values near the limits of double, the moments and
-    // cells are of no use.
+    // cells cannot be used.
     bool is_whole(std::size_t j) const {
         for (std::size_t c = 0; c < block_->n_classes(); ++c)
             if (block_->begin[c] != block_->begin[c + 1] && std::isnan(moments_[c].sums.sum[j]))
@@ -104,7 +104,7 @@ class Strip {
     }
 
   private:
-    // not a power of two: places in the cache are chosen by the last bits of an address
+    // not a power of two, because the last bits of an address choose the position in the cache
     static constexpr std::size_t kSampleStride = CellMap::kSample + 8;
 
     const RowBlock* block_ = nullptr;
@@ -113,12 +113,12 @@ class Strip {
     std::vector<double> sample_;
     std::array<CellMap, kWidth> maps_;
     Room<std::uint32_t> finest_;  // column after column
-    Room<double> values_;         // likewise, if they will be looked at
+    Room<double> values_;         // likewise, if the values are needed
     std::vector<StripClassSums> moments_;
 
     const double* row(std::size_t place) const { return rows_.row(block_->order[place]); }
 
-    // Where they lie, or copied, with columns of 0 where there are fewer than kWidth.
+    // In place, or copied, with columns of 0 if there are fewer than kWidth.
     template <class T>
     MatrixView<double> as_doubles(const MatrixView<T>& matrix, std::size_t lo, std::size_t hi) {
         if constexpr (std::is_same_v<T, double>)
@@ -131,8 +131,8 @@ class Strip {
         return {copy_.data(), kWidth, 1, matrix.n_rows, kWidth};
     }
 
-    // Whether a column seems to have values that come again and again: those are told from crowds
-    // by looking at them, which is quicker where they lie side by side.
+    // Whether a column seems to have repeated values. These are separated from many close values by
+    // comparing them, which is faster for contiguous values.
     bool repeats_values() const {
         constexpr std::size_t kRows = 128;
         const std::size_t step = block_->order.size() / kRows;
@@ -147,12 +147,12 @@ class Strip {
     }
 
     void take_sample(std::size_t n) {
-        constexpr std::size_t kAhead = 32;  // rows to ask for before they are needed
+        constexpr std::size_t kAhead = 32;  // rows to prefetch
         const std::size_t size = CellMap::sample_size(n);
         const std::size_t step = CellMap::sample_step(n);
         sample_.resize(kWidth * kSampleStride);
         for (std::size_t i = 0; i < size; ++i) {
-            // by number, not by place: what cells are chosen must not depend on classes
+            // by number, not by position, so that the choice of cells does not depend on classes
             const double* values = rows_.row(i * step);
             const double* ahead = rows_.row(std::min(i + kAhead, size - 1) * step);
             __builtin_prefetch(ahead);

@@ -12,31 +12,31 @@
 
 namespace driftsieve {
 
-// One feature as scoring sees it: every class, zeros and unfinished blocks included. Its values
-// stand in a summary and in cells, or in those and rows that are in neither yet, or in a strip.
+// One feature as it is scored: every class, with zeros and unfinished blocks. Its values are in a
+// summary and in cells, or in these and in rows that are not summarized yet, or in a strip.
 struct Column {
     std::vector<Moments> moments;
     std::vector<double> missing;
     std::vector<double> missing_squared;
-    // By class, the sum of squared weights of the rows that have a value; empty where it is what
-    // the class has less missing_squared.
+    // By class, the sum of squared weights of the rows that have a value; empty if it is the sum of
+    // the class minus missing_squared.
     std::vector<double> observed_squared;
-    // Of a sparse feature: what the rows weigh in which it is not 0, by class, and the sum of their
-    // squared weights.
+    // Of a sparse feature: by class, the weight of the rows in which it is not 0, and the sum of
+    // their squared weights.
     std::vector<double> not_0;
     double not_0_squared = 0.0;
     Summary summary;
     const CountedCells* counted = nullptr;
     double factor = 1.0;  // for the cells
-    // Where not null, it tells of all values, in place of the summary and the cells.
+    // If not null, it has all values, and replaces the summary and the cells.
     const OpenValues* open = nullptr;
-    // Column `place` of it is all there is, where not null; of what stands above, only the moments
-    // are then of use.
+    // If not null, its column `place` has everything; of the members above, only the moments are
+    // then used.
     const ExactStrip* exact = nullptr;
     std::size_t place = 0;
     const CutBins* cut = nullptr;  // where not null, the bins; the summary is then empty
 
-    // Empty, but for mini-bins that are to be written.
+    // Empty, except for mini-bins that will be written.
     void reset(std::size_t n_classes, std::size_t n_mini_bins = 0) {
         moments.assign(n_classes, Moments{});
         missing.assign(n_classes, 0.0);
@@ -70,7 +70,7 @@ struct Column {
         }
     }
 
-    // Where what is absent is missing: the weight of the rows of a class that have a value, and the
+    // If absent values are missing: the weight of the rows of a class that have a value, and the
     // sum of their squared weights.
     void set_observed(std::size_t cls, const ClassTotal& total, double weight, double squared) {
         observed_squared.resize(n_classes(), 0.0);
@@ -79,7 +79,7 @@ struct Column {
         missing_squared[cls] = std::max(0.0, total.weight_squared - squared);
     }
 
-    // What the rows of a class weigh whose values are here.
+    // Weight of the rows of a class whose values are here.
     double weight(std::size_t cls) const {
         if (exact != nullptr) return exact->rows(cls);
         if (cut != nullptr) return cls < cut->n_classes() ? cut->weight(cls) : 0.0;

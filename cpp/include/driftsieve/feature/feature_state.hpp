@@ -20,7 +20,7 @@
 
 namespace driftsieve {
 
-// Room to work in for rows of one kind of weight; each thread has its own.
+// Buffers for rows of one kind of weight; one for each thread.
 template <class Weight>
 struct ScratchOf {
     SummaryOf<Weight> ours;
@@ -54,7 +54,7 @@ struct Scratch : ScratchOf<double> {
     }
 };
 
-// What one feature remembers of the rows of one class, its summary apart.
+// The state of one feature for the rows of one class, without its summary.
 struct ClassState {
     double missing = 0.0;  // weight of the rows that do not count because the value was missing
     double missing_squared = 0.0;  // sum of their squared weights
@@ -74,8 +74,8 @@ struct ClassState {
     }
 };
 
-// Whether later blocks may be counted into the cells of this one, or its cells become part of the
-// summary.
+// Whether later blocks may be counted into the cells of this one. Otherwise its cells become part
+// of the summary.
 enum class Counting { goes_on, ends };
 
 // Values of one feature in a block of rows, with the cells they lie in. The values are sorted if
@@ -88,11 +88,11 @@ struct BlockValues {
     double weight;                // of all rows of the feature, these included
 };
 
-// What one feature remembers of its rows.
+// The state of one feature.
 struct FeatureState {
-    std::vector<ClassState> classes;  // by class; those that are not there have met nothing
+    std::vector<ClassState> classes;  // by class; missing entries have no rows
     PackedSummary summary;
-    // One, or none; beside the summary. Not std::optional: it takes eight times as many bytes as
+    // At most one, beside the summary. Not std::optional, which takes eight times as many bytes as
     // the rest, and most sparse features have none.
     std::vector<CountedCells> counting;
 
@@ -101,7 +101,7 @@ struct FeatureState {
         return classes[cls];
     }
 
-    // What its class states may take: a vector doubles when one more does not fit.
+    // Largest size of its class states: a vector doubles when it is full.
     static constexpr std::size_t most_class_bytes(std::size_t n_classes) {
         return std::max(n_classes, 2 * n_classes - std::min<std::size_t>(n_classes, 2)) *
                sizeof(ClassState);
@@ -113,7 +113,7 @@ struct FeatureState {
 
     const CountedCells* counted() const { return counting.empty() ? nullptr : &counting[0]; }
 
-    // Those that the summary or the cells know of.
+    // Number of classes in the summary or the cells.
     std::size_t n_classes() const {
         return std::max(summary.n_classes(), counting.empty() ? 0 : counting[0].n_classes());
     }
@@ -129,11 +129,11 @@ struct FeatureState {
         summary.store(scratch);
     }
 
-    // What the rows weigh that are in the summary and the cells: all that count for this feature,
-    // but for the zeros of a sparse one.
+    // Weight of the rows in the summary and the cells: all that count for this feature, except for
+    // the zeros of a sparse one.
     double held() const { return summary.weight() + (counting.empty() ? 0.0 : counting[0].held()); }
 
-    // What the rows weigh that count for this feature, of those in `totals`; `arriving` are not in
+    // Weight of the rows in `totals` that count for this feature; `arriving` rows are not added
     // yet.
     double weight(std::span<const ClassTotal> totals, double arriving, const Config& config) const {
         if (config.absent_is_missing) return held() + arriving;
@@ -144,12 +144,12 @@ struct FeatureState {
             missing += c < classes.size() ? classes[c].missing : 0.0;
         }
         if (missing == 0.0) return all;
-        // where nearly all is missing the difference would be what rounding has left
+        // if nearly all values are missing, the difference is only a rounding error
         const double known = held() + arriving;
         return all - missing <= known + kRounding * all ? known : all - missing;
     }
 
-    // The whole as one summary.
+    // Everything as one summary.
     void load(std::size_t n_classes, Summary& out, Summary& scratch, Summary& more) const {
         if (counting.empty()) {
             summary.load(n_classes, out);
@@ -164,7 +164,7 @@ struct FeatureState {
         merge_summaries(more, scratch, out);
     }
 
-    // Adds a summary of other rows; `weight` is what all rows weigh with them.
+    // Adds a summary of other rows; `weight` is the weight of all rows with them.
     void absorb(const Summary& other, double weight, const Config& config, Scratch& scratch) {
         load(other.n_classes, scratch.ours, scratch.merged, scratch.more);
         counting.clear();
@@ -193,7 +193,7 @@ struct FeatureState {
                             config, later, scratch, scratch);
     }
 
-    // `other` saw other rows; both stand at the same epoch. totals: class weights with both.
+    // Adds the rows of `other`; both are at the same epoch. totals: class weights of both together.
     void merge(const FeatureState& other, std::span<const std::uint32_t> class_map,
                std::span<const ClassTotal> totals, const Config& config, Scratch& scratch) {
         for (std::size_t c = 0; c < other.classes.size(); ++c) {
@@ -204,7 +204,7 @@ struct FeatureState {
         }
         if (other.summary.empty() && other.counting.empty()) return;
         other.load(other.n_classes(), scratch.ours, scratch.merged, scratch.more);
-        Summary& theirs = scratch.theirs;  // with the classes where they are here
+        Summary& theirs = scratch.theirs;  // with the classes numbered as in this state
         theirs.reset(scratch.ours.size(), totals.size());
         theirs.values = scratch.ours.values;
         theirs.hidden = scratch.ours.hidden;
@@ -233,10 +233,10 @@ struct FeatureState {
     }
 
   private:
-    static constexpr double kRounding = 1e-9;  // of sums of many rows
+    static constexpr double kRounding = 1e-9;  // sums of many rows
 
-    // What a list may hide with rows of the weight `added` in it, `weight` being that of all rows:
-    // the share of rows that come in, or the share it hid before if merges made that larger.
+    // Mass that a list may hide after rows of the weight `added`, if `weight` is that of all rows:
+    // the share for new rows, or the share it hid before if merges made that larger.
     template <class Weight>
     static Weight budget(const SummaryOf<Weight>& list, double added, double weight,
                          const Config& config) {
@@ -253,7 +253,7 @@ struct FeatureState {
             prune_summary(merged, budget(merged, added, weight, config));
     }
 
-    // What the steps of taking in a block need.
+    // Parameters of the steps that add a block.
     template <class Weight>
     struct Intake {
         const BlockValues& block;
@@ -267,9 +267,9 @@ struct FeatureState {
         CellBlock<Weight>& cells() const { return scratch.cells; }
     };
 
-    // Counts where that is allowed: cells of up to a share of the weight they were counted from
-    // keep the promise, since then neither a mini-bin nor a cell can come to hide more than that
-    // share of all, or than the share that the list hid before if that is larger.
+    // Counts values if that is allowed. Cells of up to a share of the weight they were counted from
+    // keep the guarantee: neither a mini-bin nor a cell can hide more than that share of all
+    // weight, or than the share that the list hid before if that is larger.
     template <class Weight>
     void absorb_rows(const BlockValues& block, const Config& config, Counting later,
                      ScratchOf<Weight>& scratch, Scratch& all) {
@@ -291,8 +291,8 @@ struct FeatureState {
             absorb_cells(intake);
     }
 
-    // Counts into the cells of earlier blocks. False if there are none for such rows, or if the
-    // rows have moved away from them.
+    // Counts into the cells of earlier blocks. Returns false if there are none for such rows, or if
+    // the values are mostly outside of them.
     template <class Weight>
     bool count_on(const Intake<Weight>& intake) {
         using Cell = typename CellBlock<Weight>::Cell;
@@ -313,7 +313,7 @@ struct FeatureState {
         return true;
     }
 
-    // Cells that serve no longer become part of the summary, and the block gets new ones.
+    // Cells that cannot be used any more become part of the summary, and the block gets new ones.
     template <class Weight>
     void move_cells(Intake<Weight>& intake) {
         fold<Weight>(intake.config, intake.scratch);
@@ -321,7 +321,7 @@ struct FeatureState {
         intake.finest = intake.all.finest.data();
     }
 
-    // Counts into cells of its own; false if it is better sorted.
+    // Counts into new cells; returns false if sorting is better.
     template <class Weight>
     static bool count(const Intake<Weight>& intake) {
         const BlockValues& block = intake.block;
@@ -338,17 +338,17 @@ struct FeatureState {
         counting[0].fullest = intake.cells().largest();
     }
 
-    // Adds what was taken out of cells in which counting goes on.
+    // Adds the values that were taken out of cells which continue to be counted into.
     template <class Weight>
     void absorb_exact(const Intake<Weight>& intake) {
-        if (intake.cells().exact().empty()) return;  // nothing but counting
+        if (intake.cells().exact().empty()) return;  // all values were counted
         load_with(intake.cells().exact(), intake);
         summary.store(intake.scratch.ours);
         if (intake.scratch.ours.size() > 2 * intake.config.exact_values())
             fold<Weight>(intake.config, intake.scratch);
     }
 
-    // Adds what was counted into cells, and what was taken out of them.
+    // Adds the values that were counted into cells, and those that were taken out of them.
     template <class Weight>
     void absorb_cells(const Intake<Weight>& intake) {
         SummaryOf<Weight>& ours = intake.scratch.ours;
@@ -378,7 +378,7 @@ struct FeatureState {
         summary.store(intake.scratch.ours);
     }
 
-    // In `ours`, the summary with these mini-bins.
+    // Writes the summary with these mini-bins to `ours`.
     template <class Weight>
     void load_with(const SummaryOf<Weight>& exact, const Intake<Weight>& intake) const {
         ScratchOf<Weight>& scratch = intake.scratch;
@@ -397,14 +397,14 @@ struct FeatureState {
         prune(list, intake.block.block_weight, intake.block.weight, intake.config);
     }
 
-    // What was counted becomes part of the summary.
+    // Makes the counted values part of the summary.
     template <class Weight>
     void fold(const Config& config, ScratchOf<Weight>& scratch) {
         using Cell = typename CellBlock<Weight>::Cell;
         const double weight = held();  // only dense features count
         CountedCells& counted = counting[0];
         const Room<Cell>& earlier = counted.template room<Cell>();
-        if (earlier.empty()) {  // weights of another kind: rare, and done the plain way
+        if (earlier.empty()) {  // weights of another kind: rare, so the simple way
             Summary whole, ours, theirs;
             load(n_classes(), whole, ours, theirs);
             prune(whole, 0.0, weight, config);

@@ -15,8 +15,8 @@ struct HeldPlace {
     std::uint32_t cell = 0;
 };
 
-// What the state of a feature has between two places, in rising order: mini-bins of the summary,
-// and cells, which stand at their upper ends.
+// The values of the state of a feature between two positions, ascending: mini-bins of the summary,
+// and cells, which count as their upper ends.
 class HeldValues {
   public:
     HeldValues(const FeatureState& state, const HeldPlace& begin, const HeldPlace& end)
@@ -32,10 +32,10 @@ class HeldValues {
     }
 
     bool empty() const { return bin_ == bin_end_ && cell_ == cell_end_; }
-    // The smallest value there is, infinity if there is none.
+    // The smallest value, infinity if there is none.
     double next() const { return std::min(bin_value_, cell_value_); }
 
-    // Calls add(class, weight) for what stands at next(), and goes on.
+    // Calls add(class, weight) for the values at next(), and advances.
     template <class Add>
     void take(const Add& add) {
         const double value = next();
@@ -52,7 +52,7 @@ class HeldValues {
         }
     }
 
-    // Calls add(class, weight) for all that is left, class by class.
+    // Calls add(class, weight) for all remaining values, class by class.
     template <class Add>
     void take_all(const Add& add) const {
         summary_.for_each_weight(
@@ -73,7 +73,7 @@ class HeldValues {
     double cell_value_ = kNone;
 
     void find_bin() { bin_value_ = bin_ == bin_end_ ? kNone : summary_.values()[bin_]; }
-    // Cells that hold nothing are passed over.
+    // Skips empty cells.
     void find_cell() {
         while (cell_ != cell_end_ && counted_->is_empty(cell_)) ++cell_;
         cell_value_ = cell_ == cell_end_ ? kNone : counted_->map().upper(cell_, coarse_);

@@ -18,13 +18,13 @@
 
 namespace driftsieve {
 
-// The open rows of a feature, and its state, as a reader needs them: the bucket of each row, the
-// class weights of buckets, the moments. Rows are added in their order, each once; what comes of it
-// depends on the rows alone, never on how many were added at a time. So who reads after every batch
-// pays for the new rows only.
+// The open rows of a feature and its state as a reader needs them: the bucket of each row, the
+// class weights of buckets, and the moments. Rows are added in order, each once. The result depends
+// on the rows only, and not on how many were added at a time, so a reader after every batch
+// processes only the new rows.
 class OpenColumn {
   public:
-    // What the open rows of a class have, which the state has not.
+    // Sums over the open rows of a class that are not in the state.
     struct ClassRows {
         Moments moments;
         double missing = 0.0;
@@ -37,11 +37,11 @@ class OpenColumn {
         }
     };
 
-    // Whether it began with these rows.
+    // Whether these rows are a continuation of the earlier ones.
     bool is_of(const OpenChunks& rows) const { return generation_ == rows.generation(); }
 
-    // No open rows yet; the weights of `state` are to be multiplied by `factor`. n_known classes
-    // have been seen in finished blocks.
+    // Starts without open rows. The weights of `state` are multiplied by `factor`. n_known classes
+    // are in complete blocks.
     void begin(const FeatureState& state, double factor, std::size_t n_known,
                const OpenChunks& rows, const Config& config) {
         state_ = &state;
@@ -59,7 +59,7 @@ class OpenColumn {
             (state.summary.most_hidden() + (counted == nullptr ? 0.0 : counted->fullest)) * factor;
     }
 
-    // Classes that were not there before.
+    // Adds classes.
     void widen(std::size_t n_classes, const Config& config) {
         if (config.moments || config.ignore_missing) classes_.resize(n_classes);
         if (config.quantiles) buckets_.widen(n_classes);
@@ -70,13 +70,13 @@ class OpenColumn {
     double factor() const { return factor_; }
     const Buckets& buckets() const { return buckets_; }
     std::span<const std::uint8_t> keys() const { return keys_; }
-    // What the state has in bucket b.
+    // Class weights of the state in bucket b.
     HeldValues held(std::size_t b) const {
         return HeldValues(*state_, held_begin_[b], held_begin_[b + 1]);
     }
 
-    // Adds the rows of a chunk that are new. `values` has all rows of the chunk in the order of its
-    // block, and may be overwritten; `column` has all open rows.
+    // Adds the new rows of a chunk. `values` has all rows of the chunk in the order of its block,
+    // and may be overwritten; `column` has all open rows.
     void add(const OpenChunk& chunk, double* values, const MatrixView<double>& column,
              const OpenChunks& rows, const Config& config) {
         if (config.quantiles) {
@@ -99,14 +99,14 @@ class OpenColumn {
         }
     }
 
-    // Calls visit(class, rows) once or twice for each class that has any.
+    // Calls visit(class, rows) once or twice for each class with rows.
     template <class Visit>
     void for_each_class(const Visit& visit) const {
         for (std::size_t c = 0; c < classes_.size(); ++c) visit(c, classes_[c]);
         for (const LastRows& last : last_) visit(last.cls, last.rows);
     }
 
-    // How much a rank may be off.
+    // Bound of the error of ranks.
     double hidden() const { return hidden_; }
 
     std::size_t nbytes() const {
@@ -128,7 +128,7 @@ class OpenColumn {
     std::size_t n_rows_ = 0;
     double hidden_ = 0.0;
     Buckets buckets_;
-    std::vector<HeldPlace> held_begin_;  // where what the state has in each bucket begins, and ends
+    std::vector<HeldPlace> held_begin_;  // begin and end of the values of the state in each bucket
     std::vector<std::uint8_t> keys_;     // bucket of each row; Buckets::kNone: missing
     std::vector<ClassRows> classes_;     // of full chunks
     std::vector<LastRows> last_;         // of the last chunk, if it is not full
@@ -209,7 +209,7 @@ class OpenColumn {
         }
     }
 
-    // Buckets for the state and these rows, which are sorted; only the state is counted into them.
+    // Chooses buckets for the state and these rows, which are sorted. Only the state is counted.
     void fit(std::span<const Weighed> rows, std::size_t n_classes) {
         const CountedCells* counted = state_->counted();
         std::vector<double> cells(counted == nullptr ? 0 : counted->map().size() + 2, 0.0);
@@ -279,7 +279,7 @@ class OpenColumn {
                                     });
     }
 
-    // A cell stands at its upper end: the cells of a bucket are those before the cell of the double
+    // A cell counts as its upper end: the cells of a bucket are those before the cell of the double
     // after its end.
     void add_cells(const CountedCells& counted) {
         const std::size_t n_ends = buckets_.size() - 1;
@@ -305,7 +305,7 @@ class OpenColumn {
     }
 };
 
-// The open rows of one feature: what was found out about them, their values and the rows.
+// The open rows of one feature with what was computed from them.
 struct OpenValues {
     const OpenColumn& column;
     MatrixView<double> values;  // one column

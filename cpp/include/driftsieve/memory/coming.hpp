@@ -4,9 +4,9 @@
 
 namespace driftsieve {
 
-// The most classes of which a summary keeps all weights.
+// Largest number of classes for which a summary keeps all weights.
 inline constexpr std::size_t kFewClasses = 4;
-// The most classes that have cells of their own, in which counting goes on from block to block.
+// Largest number of classes with separate cells that are counted into from block to block.
 inline constexpr std::size_t kCountedClasses = 32;
 
 // Properties of new rows that the size of the state depends on.

@@ -13,13 +13,13 @@
 
 namespace driftsieve {
 
-// What room of that many bytes takes: a part of a large page is none.
+// Size of the memory for that many bytes, in whole large pages.
 constexpr std::size_t whole_pages(std::size_t size) {
     return size < kLargePage ? size : (size + kLargePage - 1) / kLargePage * kLargePage;
 }
 
-// Room that begins with a cache line and is not filled with zeros. Where it is large, it comes from
-// what others have given back, Spare::get, and goes back there.
+// An allocator of memory that begins at a cache line and is not filled with zeros. Large memory
+// comes from released buffers, Spare::get, and is returned there.
 template <class T, class Spare>
 struct SparePages : LeavesUnfilled {
     using value_type = T;
@@ -48,36 +48,36 @@ struct SparePages : LeavesUnfilled {
     static constexpr std::align_val_t kCacheLine{64};
 };
 
-// Room for what has its size from the start and is needed in the same size again and again.
+// Memory of fixed size that is needed in the same size again and again.
 template <class T>
 using KeptRoom = std::vector<T, SparePages<T, SpareSmallRoom>>;
 
-// Room for a list that grows, such as a block of rows: where it is large the system is asked for
-// large pages, since the rows are read column by column, each from another page. What is never
-// written to takes no memory.
+// Memory for a list that grows, such as a block of rows. If it is large, the system is asked for
+// large pages, because the rows are read column by column, each from another page. Pages that are
+// never written to take no memory.
 struct GrowingRoom {
     static void* get(std::size_t n_pages) {
         got_ = n_pages;
         void* room = SpareRoom::get(n_pages);
 #ifdef __linux__
-        madvise(room, n_pages * kLargePage, MADV_HUGEPAGE);  // no harm where it is refused
+        madvise(room, n_pages * kLargePage, MADV_HUGEPAGE);  // the system may ignore the advice
 #endif
         return room;
     }
     static void give_back(void* room, std::size_t n_pages) {
-        if (n_pages < got_)  // the list has moved to a larger one
-            SpareRoom::let_go(room);
+        if (n_pages < got_)  // the list has moved to larger memory
+            SpareRoom::release(room);
         else
             SpareRoom::give_back(room, n_pages);
     }
 
   private:
-    static inline thread_local std::size_t got_ = 0;  // pages, the last time
+    static inline thread_local std::size_t got_ = 0;  // pages of the last request
 };
 template <class T>
 using LargeRoom = std::vector<T, SparePages<T, GrowingRoom>>;
 
-// What the items there are take; room that is not reached takes nothing.
+// Size of the items; reserved memory beyond them takes nothing.
 template <class T>
 std::size_t bytes_in(const LargeRoom<T>& room) {
     return whole_pages(room.size() * sizeof(T));

@@ -8,7 +8,7 @@
 
 namespace driftsieve {
 
-// For allocators: room that is about to be written need not be filled with zeros first.
+// For allocators: does not fill memory with zeros that is about to be written.
 struct LeavesUnfilled {
     template <class U>
     void construct(U* place) {
@@ -30,8 +30,8 @@ struct Unfilled : std::allocator<T>, LeavesUnfilled {
 template <class T>
 using Room = std::vector<T, Unfilled<T>>;
 
-// Of this size, its contents to be written. A vector grows by doubling and keeps its capacity: here
-// it is given back where it would be more than `part` of the size too much.
+// Resizes without initialization. A vector grows by doubling and keeps its capacity; here spare
+// capacity above `part` of the size is released.
 template <class T>
 void take_size(Room<T>& room, std::size_t size, std::size_t part) {
     if (room.capacity() < size || room.capacity() > size + size / part) {

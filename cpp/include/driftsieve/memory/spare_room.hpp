@@ -15,17 +15,18 @@ namespace driftsieve {
 
 inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
 
-// Rooms of whole large pages. Those that are given back are kept for the next that asks for as
-// much: to get memory from the system costs several times what writing to it does, and who sums up
-// file after file needs the same rooms again and again. At most kRooms are kept, the newest ones,
-// and no more than kMostKept bytes of them, which the system may take when it runs short of memory.
+// Buffers of whole large pages. Released buffers are kept for later requests of the same size:
+// getting memory from the system takes several times as long as writing to it, and processing one
+// file after another needs the same buffers again and again. At most kRooms buffers are kept, the
+// newest ones, and at most kMostKept bytes of them, which the system may reclaim when it runs short
+// of memory.
 template <std::size_t kMostRooms, std::size_t kMostPages>
 class SpareRooms {
   public:
     static constexpr std::size_t kRooms = kMostRooms;
     static constexpr std::size_t kMostKept = kMostPages * kLargePage;
 
-    // What is in it is anything. Several threads may ask at once.
+    // The content is unspecified. Several threads may call it at once.
     static void* get(std::size_t n_pages) {
         for (std::atomic<std::uintptr_t>& place : kept_) {
             std::uintptr_t kept = place.load();
@@ -46,10 +47,10 @@ class SpareRooms {
             return;
         }
 #endif
-        let_go(room);
+        release(room);
     }
 
-    static void let_go(void* room) { ::operator delete(room, std::align_val_t{kLargePage}); }
+    static void release(void* room) { ::operator delete(room, std::align_val_t{kLargePage}); }
 
     static std::size_t kept_pages() {
         std::size_t sum = 0;
@@ -58,8 +59,8 @@ class SpareRooms {
     }
 
   private:
-    // The newest stands first. Of each its address, which leaves the lower bits free, and in them
-    // its number of pages; 0: none.
+    // The newest one first: its address, whose lower bits are free, and in them its number of
+    // pages; 0 means none.
     static inline std::array<std::atomic<std::uintptr_t>, kRooms> kept_{};
 
     static std::size_t pages_of(std::uintptr_t kept) { return kept % kLargePage; }
@@ -67,19 +68,20 @@ class SpareRooms {
         return reinterpret_cast<void*>(kept / kLargePage * kLargePage);
     }
 
-    // Older ones move on, up to where there is none. What is too much then goes, the oldest first.
+    // Older ones move by one place, up to the first free place. The oldest ones beyond the limit
+    // are released.
     static void keep(std::uintptr_t room) {
         for (std::size_t i = 0; i < kRooms && room != 0; ++i) room = kept_[i].exchange(room);
-        let_go(room_of(room));
+        release(room_of(room));
         std::size_t size = pages_of(kept_[0]) * kLargePage;
         for (std::size_t i = 1; i < kRooms; ++i) {
             size += pages_of(kept_[i]) * kLargePage;
-            if (size > kMostKept) let_go(room_of(kept_[i].exchange(0)));
+            if (size > kMostKept) release(room_of(kept_[i].exchange(0)));
         }
     }
 };
 
-// For lists that grow, above all rows; and for what has its size from the start.
+// For lists that grow, above all rows; and for buffers of fixed size.
 using SpareRoom = SpareRooms<8, 96>;
 using SpareSmallRoom = SpareRooms<4, 16>;
 

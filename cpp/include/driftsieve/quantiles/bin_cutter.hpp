@@ -17,14 +17,14 @@
 namespace driftsieve {
 
 // Cuts a column into quantile bins of its faded distribution: edge i is the smallest value whose
-// cumulative weight reaches i / K of the whole. Exact for what the column holds.
+// cumulative weight reaches i / K of the total. Exact for the values of the column.
 //
-// Sorting all values would be a waste for K - 1 ranks. Everything is counted into cells, the cells
-// in which the ranks lie are found, and only the members of those are sorted. The edges are all
-// that is needed to count the classes in the bins.
+// Sorting all values is not necessary for K - 1 ranks. All values are counted into cells, the cells
+// with the ranks are found, and only their members are sorted. The edges are enough to count the
+// classes in the bins.
 class BinCutter {
   public:
-    // Returns how much any rank may be off.
+    // Returns a bound of the error of ranks.
     double cut(const Column& column, const CutTarget& out) {
         if (column.exact != nullptr) return copy(*column.exact, column.place, column, out);
         if (column.cut != nullptr) return column.cut->copy(out);
@@ -59,7 +59,7 @@ class BinCutter {
     std::vector<double> stretches_;  // sums of kStretch cells
     std::vector<Member> members_;
 
-    // Cut already; nothing is off.
+    // Already cut, without an error.
     static double copy(const ExactStrip& strip, std::size_t j, const Column& column,
                        const CutTarget& out) {
         const std::size_t n_classes = column.n_classes();
@@ -78,7 +78,7 @@ class BinCutter {
         return 0.0;
     }
 
-    // A summary is sorted already: one walk finds the edges and fills the bins.
+    // A summary is already sorted: one walk finds the edges and fills the bins.
     static double cut(const Summary& summary, const CutTarget& out) {
         const std::size_t n_classes = summary.n_classes;
         RunningSum all;
@@ -94,7 +94,7 @@ class BinCutter {
                 into[out.class_place[c]] += summary.of(i)[c];
                 reached.add(summary.of(i)[c]);
             }
-            // the last one reaches everything, whatever rounding says
+            // the last edge includes everything, despite rounding
             const bool last = i + 1 == summary.size();
             for (; edge + 1 < out.n_bins && (last || reached.value() >= goal);
                  goal = edge_goal(edge, total, out.n_bins))
@@ -125,7 +125,7 @@ class BinCutter {
             stretches_.push_back(sum(m, std::min(m + kStretch, cells_.size())));
     }
 
-    // In four parts, which do not wait for each other.
+    // In four independent sums.
     double sum(std::size_t begin, std::size_t end) const {
         double parts[4] = {};
         std::size_t m = begin;
@@ -142,7 +142,7 @@ class BinCutter {
         for (std::size_t i = 0; i < values.size(); ++i) out[i] = map_->cell(finest_[i]);
     }
 
-    // Stretch by stretch, cell by cell in those in which an edge lies, and then value by value.
+    // Stretch by stretch, cell by cell in stretches with an edge, and then value by value.
     void find_edges(const Column& column, double total, const CutTarget& out) {
         const std::size_t n_edges = out.n_bins - 1;
         std::size_t edge = 0;
@@ -159,13 +159,13 @@ class BinCutter {
             double reached = before;
             for (std::size_t m = k * kStretch; m < end && edge < n_edges; ++m) {
                 if (cells_[m] == 0.0) continue;
-                // the last one reaches what all do, whatever rounding says
+                // the last edge includes everything, despite rounding
                 const double cell_end = m + 1 == end ? after : reached + cells_[m];
                 if (cell_end >= goal) {
                     gather(column, m);
                     for (std::size_t i = 0; i < members_.size() && edge < n_edges;) {
                         const double value = members_[i].value;
-                        // equal values never part
+                        // equal values stay in one bin
                         for (; i < members_.size() && members_[i].value == value; ++i)
                             reached += members_[i].weight;
                         if (i == members_.size()) reached = cell_end;
@@ -180,11 +180,11 @@ class BinCutter {
         }
     }
 
-    // What stands in cell m, sorted.
+    // The values of cell m, sorted.
     void gather(const Column& column, std::size_t m) {
         members_.clear();
         const auto cell = static_cast<std::uint16_t>(m);
-        // the mini-bins of a cell stand side by side
+        // the mini-bins of a cell are adjacent
         const auto [first, last] = std::equal_range(place_.begin(), place_.end(), cell);
         for (auto at = first; at != last; ++at) {
             const auto k = static_cast<std::size_t>(at - place_.begin());
@@ -216,7 +216,7 @@ class BinCutter {
         fill_bins(*column.counted, column.factor, edges, out, n_classes);
     }
 
-    // A cell stands at its upper end.
+    // A cell counts as its upper end.
     static void fill_bins(const CountedCells& counted, double factor, std::span<const double> edges,
                           const CutTarget& out, std::size_t n_classes) {
         const CellMap& map = counted.map();

@@ -11,11 +11,11 @@
 
 namespace driftsieve {
 
-// Cuts a feature that has open rows into quantile bins, exactly for what is known of it: the
-// buckets in which the edges lie are found, and only their members are sorted.
+// Cuts a feature with open rows into quantile bins, exactly for the known values: it finds the
+// buckets with the edges, and sorts only their members.
 class BucketCutter {
   public:
-    // Returns how much any rank may be off.
+    // Returns a bound of the error of ranks.
     double cut(const OpenValues& open, const CutTarget& out) {
         const Buckets& buckets = open.column.buckets();
         out.clear();
@@ -26,7 +26,7 @@ class BucketCutter {
         const double total = below_.back();
         if (total == 0.0) return 0.0;
         Progress progress{0, edge_goal(0, total, out.n_bins), total};
-        std::size_t next = 0;  // the first bucket that is in no bin yet
+        std::size_t next = 0;  // the first bucket that is not in a bin yet
         while (progress.edge < out.n_edges()) {
             const auto first = below_.begin() + static_cast<std::ptrdiff_t>(next) + 1;
             const auto at = std::lower_bound(first, below_.end(), progress.goal);
@@ -81,7 +81,7 @@ class BucketCutter {
             out.at(bin, c) += buckets.sum(c, begin, end);
     }
 
-    // What the state has in bucket b, which is sorted, and the open rows in it, value by value.
+    // The values of the state in bucket b, which is sorted, and its open rows, value by value.
     void cut_bucket(const OpenValues& open, std::size_t b, Progress& progress,
                     const CutTarget& out) {
         gather(open, b);
@@ -93,7 +93,7 @@ class BucketCutter {
         while (member != end || !held.empty()) {
             const double value = member == end ? held.next() : std::min(held.next(), member->value);
             double* bin = out.bins + progress.edge * out.n_classes();
-            // equal values never part
+            // equal values stay in one bin
             for (; member != end && member->value == value; ++member) {
                 const double weight = open.rows.weight(member->row);
                 bin[out.class_place[open.rows.cls(member->row)]] += weight;
@@ -104,12 +104,12 @@ class BucketCutter {
                     bin[out.class_place[cls]] += weight * factor;
                     reached += weight * factor;
                 });
-            // the last one reaches what all do, whatever rounding says
+            // the last edge includes everything, despite rounding
             const bool is_last = member == end && held.empty();
             progress.reach(is_last ? below_[b + 1] : reached, value, out);
             if (below_[b + 1] < progress.goal || progress.edge == out.n_edges()) break;
         }
-        // nothing that is left has an edge
+        // no edges are left
         double* bin = out.bins + progress.edge * out.n_classes();
         for (; member != end; ++member)
             bin[out.class_place[open.rows.cls(member->row)]] += open.rows.weight(member->row);

@@ -12,17 +12,18 @@
 
 namespace driftsieve {
 
-// Ranges of values, side by side, of about equal weight, and what each class weighs in each of
-// them. Bucket b holds the values above end(b - 1) and up to end(b); the last one has no end. A
-// value that weighs as much as a bucket has one of its own.
+// Adjacent ranges of values with about equal weight, and the weight of each class in each of them.
+// Bucket b holds the values above end(b - 1) and up to end(b); the last one has no end. A value
+// with the weight of a bucket has a bucket of its own.
 class Buckets {
   public:
     // Their numbers fit into a byte, with one to spare.
     static constexpr std::size_t kMost = 254;
     static constexpr std::uint8_t kNone = 255;
 
-    // Ends are chosen from lists of values that rise, list after list, so that no bucket has much
-    // more of any list than its share of `weight`. With many classes buckets are large, and fewer.
+    // Ends are chosen from lists of ascending values, list after list, so that no bucket has much
+    // more of any list than its share of `weight`. With many classes there are fewer, larger
+    // buckets.
     void begin(double weight, std::size_t n_classes) {
         wanted_ = static_cast<double>(
             std::clamp<std::size_t>(4096 / std::max<std::size_t>(1, n_classes), 16, 128));
@@ -33,7 +34,7 @@ class Buckets {
         step_ = weight_ / wanted_;
     }
     void begin_list() { run_ = 0.0; }
-    // value() is asked for where an end is to be.
+    // value() is called where an end is set.
     template <class Value>
     void offer(double weight, const Value& value) {
         run_ += weight;
@@ -44,7 +45,7 @@ class Buckets {
             ends_.push_back(std::nextafter(end, -std::numeric_limits<double>::infinity()));
         ends_.push_back(end);
     }
-    // False if there would be too many: then the lists must be offered again, for fewer buckets.
+    // Returns false if there are too many: then the lists must be added again, for fewer buckets.
     bool finish(std::size_t n_classes) {
         std::sort(ends_.begin(), ends_.end());
         ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
@@ -57,7 +58,7 @@ class Buckets {
         return true;
     }
 
-    // More classes, which have nothing yet.
+    // Adds classes without rows.
     void widen(std::size_t n_classes) {
         n_classes_ = std::max(n_classes_, n_classes);
         sums_.resize(n_classes_ * size(), 0.0);
@@ -69,13 +70,13 @@ class Buckets {
     double end(std::size_t b) const {
         return b < ends_.size() ? ends_[b] : std::numeric_limits<double>::infinity();
     }
-    // Whether no two values lie in it.
+    // Whether it has a single value.
     bool is_single(std::size_t b) const {
         return b > 0 && b < ends_.size() &&
                std::nextafter(ends_[b], -std::numeric_limits<double>::infinity()) == ends_[b - 1];
     }
 
-    // The buckets of n values; of NaN, any.
+    // Finds the buckets of n values; that of NaN is unspecified.
     void find(const double* values, std::size_t n, std::uint8_t* out) const {
         kernels().find_buckets(values, n, ends_.data(), ends_.size(), out);
     }
@@ -84,11 +85,11 @@ class Buckets {
                                         ends_.begin());
     }
 
-    // What a class weighs in each bucket.
+    // Weight of a class in each bucket.
     double* of(std::size_t cls) { return sums_.data() + cls * size(); }
     const double* of(std::size_t cls) const { return sums_.data() + cls * size(); }
 
-    // What a class weighs in buckets [begin, end), in four parts that do not wait for each other.
+    // Weight of a class in buckets [begin, end), in four independent sums.
     double sum(std::size_t cls, std::size_t begin, std::size_t end) const {
         const double* sums = of(cls);
         double parts[4] = {};
@@ -100,7 +101,7 @@ class Buckets {
 
     double sum(std::size_t cls) const { return sum(cls, 0, size()); }
 
-    // What all classes weigh in each bucket.
+    // Weight of all classes in each bucket.
     void totals(std::vector<double>& out) const {
         out.assign(of(0), of(0) + (n_classes_ == 0 ? 0 : size()));
         out.resize(size());
@@ -108,7 +109,7 @@ class Buckets {
             for (std::size_t b = 0; b < size(); ++b) out[b] += of(c)[b];
     }
 
-    // Whether a bucket of several values has come to hold many times what it should.
+    // Whether a bucket of several values has many times its share.
     bool is_crowded(const std::vector<double>& totals) const {
         constexpr double kCrowd = 6.0;
         double all = 0.0;

@@ -20,21 +20,21 @@
 
 namespace driftsieve {
 
-// A column counted into cells, to be merged into a summary without having been sorted.
+// A column counted into cells, to be merged into a summary without sorting.
 //
-// A cell is a mini-bin at its upper end that may hide all it holds. What must be exact is taken out
-// of the cells and kept as mini-bins of its own: values outside the grid, and cells that hold more
-// than `most_per_cell`, be they one repeated value or a crowd.
+// A cell is a mini-bin at its upper end that may hide all its weight. Values that must be exact are
+// taken out of the cells and kept as separate mini-bins: values outside the grid, and cells with
+// more than `most_per_cell`, whether of one repeated value or of many close values.
 template <class Weight>
 class CellBlock {
     static constexpr bool kUnit = std::is_integral_v<Weight>;
 
   public:
     using Cell = std::conditional_t<kUnit, std::uint16_t, double>;  // small, to stay in cache
-    static constexpr double kMostInCell = 65535;                    // what a cell can count
+    static constexpr double kMostInCell = 65535;                    // largest count of a cell
 
-    // Values and their cells. False where counting would not pay or must not be done: few values,
-    // or values many of which would have to be taken out again. Up to `few` distinct values stay
+    // Values and their cells. Returns false if counting would be slower or is not allowed: few
+    // values, or values many of which would be taken out again. Up to `few` distinct values stay
     // exact.
     bool fill(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
               double most_per_cell, std::size_t few) {
@@ -42,20 +42,19 @@ class CellBlock {
         return fill_cells(column, map, finest, false, most_per_cell, few);
     }
 
-    // On top of what earlier blocks have left in `counted`, which stays as it was if that is not to
-    // be done.
+    // Adds to the counts of earlier blocks in `counted`, which is unchanged if the result is false.
     bool fill_up(const BlockColumn& column, const CellMap& map, const std::uint32_t* finest,
                  Room<Cell>& counted, double most_per_cell) {
         earlier_cells_ = counted;
-        std::swap(class_cells_, counted);  // counted where they lie: there may be many
+        std::swap(class_cells_, counted);  // counted in place: there may be many
         const bool filled = fill_cells(column, map, finest, true, most_per_cell, 0);
         if (!filled) class_cells_ = earlier_cells_;
         std::swap(class_cells_, counted);
         return filled;
     }
 
-    // The column after this one will be counted into `counted`, or if that is empty into new cells:
-    // memory is asked for them while this one is weighed.
+    // The next column will be counted into `counted`, or into new cells if that is empty. Its
+    // memory is prefetched while this column is processed.
     void expect(std::span<const Cell> counted, const CellMap& map, std::size_t n_classes) {
         expect_nothing();
         next_ = counted;
@@ -63,24 +62,24 @@ class CellBlock {
             take_size(fresh_, n_classes * (map.size() + 2), kSpare);
             next_ = fresh_;
         }
-        // pages first, and all at once: to find out where one lies is what takes longest
+        // pages first, and all at once: address translation takes longest
         constexpr std::size_t kPage = 4096 / sizeof(Cell);
         for (std::size_t m = 0; m < next_.size(); m += kPage)
             __builtin_prefetch(next_.data() + m, 1, 2);
     }
     void expect_nothing() {
-        std::swap(class_cells_, fresh_);  // what was expected last time
+        std::swap(class_cells_, fresh_);  // as predicted before
         next_ = {};
     }
 
-    // What earlier blocks have left.
+    // Counts of earlier blocks.
     void resume(const CellMap& map, const Cell* earlier, std::size_t n_classes) {
         map_ = &map;
         classes_apart_ = n_classes;
         class_cells_.assign(earlier, earlier + n_classes * n_cells());
     }
 
-    // What was taken out of the cells; whether there is anything else, and if so what.
+    // The values taken out of the cells; whether there are others, and if so their counts.
     const SummaryOf<Weight>& exact() const { return exact_; }
     bool has_cells() const { return has_cells_; }
     Room<Cell>& class_cells() { return class_cells_; }
@@ -95,23 +94,23 @@ class CellBlock {
 
   private:
     static constexpr std::size_t kFewTaken = 16;
-    static constexpr std::size_t kSpare = 16;  // a feature may keep the cells: little too much
+    static constexpr std::size_t kSpare = 16;  // largest excess for which a feature keeps its cells
 
     const CellMap* map_ = nullptr;
     Room<std::uint16_t> index_;  // cell of each value
     Room<Cell> cells_;
     Room<Cell> class_cells_;  // class after class, where there are few
     Room<Cell> earlier_cells_;
-    bool goes_on_ = false;        // whether earlier blocks have left those
-    Room<Cell> fresh_;            // for the column after this one, if it has none yet
-    std::span<const Cell> next_;  // what that will be counted into, or nothing
+    bool goes_on_ = false;        // whether they are of earlier blocks
+    Room<Cell> fresh_;            // for the next column, if it has none yet
+    std::span<const Cell> next_;  // the counts of the next column, or null
     double largest_ = 0.0;
     bool has_cells_ = false;
     std::size_t classes_apart_ = 0;
     Room<std::uint16_t> taken_cells_;
     std::vector<std::uint16_t> taken_;  // by cell: number of what is taken out, from 1; else 0
     Room<std::uint32_t> members_;
-    SummaryOf<Weight> firsts_;  // by number: the first value met and all that equal it
+    SummaryOf<Weight> firsts_;  // by number: the first value, and the weight of all equal values
     Room<Weighed> others_;
     Room<Weighed> by_cell_;
     Room<std::uint32_t> others_number_;  // of the cell of each
@@ -120,7 +119,8 @@ class CellBlock {
     SummaryOf<Weight> exact_;
     CellWalk<Weight> walk_;
 
-    std::size_t n_cells() const { return map_->size() + 2; }  // the outer two have their places
+    // the outer two cells have fixed positions
+    std::size_t n_cells() const { return map_->size() + 2; }
     static Weight weight_of(const BlockColumn& column, std::size_t i) {
         if constexpr (kUnit)
             return 1;
@@ -167,7 +167,7 @@ class CellBlock {
                                   ahead(begin, end - begin, column.size()), cells);
     }
 
-    // The share in next_ of `count` values of a column, from `first` on.
+    // The share of `count` values of a column, from `first` on, in next_.
     Kernels::Ahead ahead(std::size_t first, std::size_t count, std::size_t n) const {
         const std::size_t begin = first * next_.size() / n;
         return {next_.data() + begin, (first + count) * next_.size() / n - begin};
@@ -178,7 +178,7 @@ class CellBlock {
         return class_cells_.data() + (classes_apart_ > 0 ? cls * n_cells() : 0);
     }
 
-    // What all classes have in the cells.
+    // Weight of all classes in the cells.
     const Cell* all_classes() {
         if (n_apart() == 1) return class_cells_.data();
         cells_.assign(class_cells_.begin(),
@@ -194,9 +194,9 @@ class CellBlock {
         return sum;
     }
 
-    // Numbers the cells to be taken out, in their order: those of more than `most`, and what lies
-    // outside. If no more than `few` are not empty, that is all of them, and true is returned:
-    // there may be few distinct values, which must stay exact.
+    // Numbers the cells to take out, in order: those of more than `most`, and those outside of the
+    // grid. If no more than `few` cells are not empty, these are all taken out and the result is
+    // true, because there may be few distinct values, which must stay exact.
     bool find_taken(Cell most, std::size_t few) {
         taken_cells_.resize(n_cells());
         const std::size_t last = n_cells() - 1;
@@ -215,7 +215,7 @@ class CellBlock {
         return all;
     }
 
-    // Of the cells within the grid, those of more than `most`; they are numbered from 0.
+    // The cells within the grid with more than `most`, numbered from 0.
     Kernels::Census look_over(Cell most, std::uint16_t* out) const {
         const Cell* inner = class_cells_.data() + 1;
         if constexpr (kUnit)
@@ -224,7 +224,7 @@ class CellBlock {
             return kernels().census_weights(inner, n_apart(), n_cells(), map_->size(), most, out);
     }
 
-    // Takes the values of the cells that were found out of them and into exact_.
+    // Moves the values of the cells that were found to exact_.
     bool take_out(const BlockColumn& column) {
         const std::size_t n_classes = column.n_classes();
         exact_.reset(0, n_classes);
@@ -232,13 +232,13 @@ class CellBlock {
         if (taken_.size() < n_cells()) taken_.resize(n_cells());
         for (std::size_t k = 0; k < taken_cells_.size(); ++k)
             taken_[taken_cells_[k]] = static_cast<std::uint16_t>(k + 1);
-        // in the order of the cells, and so of their values
+        // in the order of the cells, and so of the values
         firsts_.reset(taken_cells_.size(), n_classes);
         std::fill(firsts_.hidden.begin(), firsts_.hidden.end(), Weight{0});
         std::fill(firsts_.weights.begin(), firsts_.weights.end(), Weight{0});
         if (!take_multiples(column)) part_members(column);
         for (const std::uint16_t m : taken_cells_) taken_[m] = 0;
-        // cells that were made for other rows are given up sooner
+        // cells that were made for other rows are replaced sooner
         if (others_.size() > column.size() / (goes_on_ ? 4 : 2)) return false;
         drop_weightless();
         if (others_.empty()) {
@@ -255,12 +255,12 @@ class CellBlock {
         return true;
     }
 
-    // What earlier blocks have left in cell m.
+    // Counts of earlier blocks in cell m.
     Cell earlier(std::size_t cls, std::size_t m) const {
         return goes_on_ ? earlier_cells_[cls * n_cells() + m] : Cell{0};
     }
 
-    // Places of the values in the cells to be taken out.
+    // Positions of the values in the cells to take out.
     std::span<const std::uint32_t> find_members(std::size_t n) {
         members_.resize(n + 1);
         std::size_t found = 0;
@@ -276,11 +276,11 @@ class CellBlock {
         return {members_.data(), found};
     }
 
-    // Whether the cells tell what each class has in them; else that is added up.
+    // Whether the cells have counts of each class; otherwise these are computed.
     bool tells() const { return kUnit && classes_apart_ > 0; }
 
-    // Cells that are so narrow that each has one value only are taken out without a look at what
-    // lies in which; false if they are not.
+    // Takes out cells that are so narrow that each has a single value, without reading the values;
+    // returns false if they are not.
     bool take_multiples(const BlockColumn& column) {
         if (!tells() || column.order != nullptr || taken_[0] != 0 || taken_[n_cells() - 1] != 0)
             return false;
@@ -295,7 +295,7 @@ class CellBlock {
         return true;
     }
 
-    // Into those that equal the first of their cell, and others.
+    // Separates the values that equal the first one of their cell from others.
     void part_members(const BlockColumn& column) {
         std::span<const std::uint32_t> members;
         if (tells() && column.order == nullptr && taken_cells_.size() <= kFewTaken) {
@@ -316,7 +316,7 @@ class CellBlock {
                 const std::uint32_t i = members[k];
                 const std::size_t number = taken_[index_[i]] - 1u;
                 const double value = column.value(i);
-                if (std::isnan(firsts[number])) firsts[number] = value + 0.0;  // one zero, not two
+                if (std::isnan(firsts[number])) firsts[number] = value + 0.0;  // -0.0 becomes 0.0
                 const bool other = value != firsts[number];
                 const Weight weight = weight_of(column, i);
                 others[n_others] = {value, static_cast<double>(weight), cls};
@@ -332,7 +332,7 @@ class CellBlock {
             firsts_.of(others_number_[i])[others_[i].cls] -= Weight{1};
     }
 
-    // By value: by cell first, of which each has a few. The sort is stable, as sort_by_value() is.
+    // By value: by cell first, each of which has few. The sort is stable, as sort_by_value() is.
     void sort_others() {
         begin_.assign(taken_cells_.size() + 1, 0);
         for (std::size_t k = 0; k < others_.size(); ++k) ++begin_[others_number_[k] + 1];
@@ -341,13 +341,13 @@ class CellBlock {
         for (std::size_t k = 0; k < others_.size(); ++k)
             by_cell_[begin_[others_number_[k]]++] = others_[k];
         std::swap(others_, by_cell_);
-        // begin_[k] is the end of cell k by now
+        // begin_[k] is now the end of cell k
         for (std::size_t k = 0, begin = 0; k < taken_cells_.size(); begin = begin_[k++])
             sort_by_value(std::span(others_).subspan(begin, begin_[k] - begin));
     }
 
-    // The others alone, of values that lie side by side: most equal the first of their cell, and
-    // are passed over many at a time. What lies outside the grid is all others.
+    // Only the others, of adjacent values: most equal the first of their cell, and are skipped many
+    // at a time. All values outside the grid are others.
     std::span<const std::uint32_t> find_others(const BlockColumn& column) {
         for (std::size_t k = 0; k < taken_cells_.size(); ++k) {
             const std::uint16_t m = taken_cells_[k];
@@ -356,7 +356,7 @@ class CellBlock {
                                    : std::find(index_.begin(), index_.end(), m);
             firsts_.values[k] = first == index_.end() ? std::numeric_limits<double>::quiet_NaN()
                                                       : column.data[first - index_.begin()] +
-                                                            0.0;  // one zero, not two
+                                                            0.0;  // -0.0 becomes 0.0
         }
         members_.resize(column.size() + 1);
         return {members_.data(), kernels().find_others(column.data, index_.data(), column.size(),
@@ -364,7 +364,7 @@ class CellBlock {
                                                        taken_cells_.size(), members_.data())};
     }
 
-    // All that the block has in the cells to be taken out.
+    // All values of the block in the cells to take out.
     void weigh_firsts() {
         for (std::size_t c = 0; c < classes_apart_; ++c)
             for (std::size_t k = 0; k < taken_cells_.size(); ++k) {
@@ -373,7 +373,7 @@ class CellBlock {
             }
     }
 
-    // Rows that weigh nothing leave no mini-bin.
+    // Rows without weight leave no mini-bin.
     void drop_weightless() {
         std::size_t size = 0;
         for (std::size_t i = 0; i < firsts_.size(); ++i) {

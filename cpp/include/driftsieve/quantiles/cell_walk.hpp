@@ -16,14 +16,14 @@
 
 namespace driftsieve {
 
-// What was counted into the cells of a map.
+// Counts in the cells of a map.
 template <class Cell>
 struct CellCounts {
     const CellMap* map = nullptr;
     const Cell* cells = nullptr;           // all classes together
     const Cell* class_cells = nullptr;     // class after class, where there are few
-    std::size_t classes_apart = 0;         // how many those are
-    const std::uint16_t* index = nullptr;  // else: the cell of each value
+    std::size_t classes_apart = 0;         // their number
+    const std::uint16_t* index = nullptr;  // otherwise: the cell of each value
 };
 
 // Merges cells into a summary.
@@ -35,12 +35,12 @@ class CellWalk {
 
   public:
     // MERGE with `summary` and PRUNE to `budget` in one walk from right to left. The cells between
-    // two mini-bins are taken in as one sum where the budget allows, so the cost is that of the
-    // summary and of what is added to it, not of the values.
+    // two mini-bins are added as one sum if the budget allows it, so the time depends on the
+    // summary and on what is added to it, not on the values.
     //
-    // The walk looks at total weights only. What it makes of a stretch of the summary and the
-    // stretch of cells beside it is one mini-bin; `split` then adds up the classes of both.
-    // `column` is what the cells were filled with, if they do not have the classes apart.
+    // The walk uses only total weights. It joins a stretch of the summary and the adjacent stretch
+    // of cells to one mini-bin; `split` then adds the classes of both. `column` has the values that
+    // the cells were filled with, if they do not count classes separately.
     void merge(const CellCounts<Cell>& counts, const SummaryOf<Weight>& summary, Weight budget,
                const BlockColumn& column, SummaryOf<Weight>& out) {
         counts_ = counts;
@@ -48,8 +48,8 @@ class CellWalk {
         place(summary);
         cuts_.resize(summary.size() + counts_.map->size() + 1);
         Cut* end = cuts_.data() + cuts_.size() - 1;
-        // Sides of zero are walked apart, so nothing is joined across it.
-        const std::size_t zero = counts_.map->index(0.0);  // this cell begins at 0
+        // The two sides of zero are walked separately, so nothing is joined across it.
+        const std::size_t zero = counts_.map->index(0.0);  // the first cell that begins at 0
         const auto bound = [&](bool above) {
             const auto it =
                 above ? std::upper_bound(summary.values.begin(), summary.values.end(), 0.0)
@@ -72,7 +72,7 @@ class CellWalk {
 
   private:
     // A mini-bin of the result: all of the summary before entry_end, and all cells before cell_end,
-    // that the mini-bin before it has not.
+    // that are not in the mini-bin before it.
     struct Cut {
         double value;  // or kUpperEnd: that of the last cell
         Weight hidden;
@@ -93,8 +93,8 @@ class CellWalk {
     Room<Weight> totals_;
     Room<Cut> cuts_;
     std::vector<std::uint32_t> cut_of_cell_;
-    Room<std::uint32_t> from_cells_;  // mini-bins that stand at the end of a cell
-    bool has_equal_ = false;          // whether one of them stands where the next one does
+    Room<std::uint32_t> from_cells_;  // mini-bins at the end of a cell
+    bool has_equal_ = false;          // whether one of them has the value of the next one
 
     std::size_t n_cells() const { return counts_.map->size() + 2; }
 
@@ -137,15 +137,15 @@ class CellWalk {
         for (std::size_t i = 0; i < n; ++i) out[i] = map.cell(finest_[i]);
     }
 
-    // Walks one stretch from right to left and writes the mini-bins it makes before `end`.
+    // Walks one stretch from right to left and writes its mini-bins before `end`.
     Cut* walk(const SummaryOf<Weight>& summary, const Stretch& stretch, Weight budget, Cut* end) {
-        const Cut after = *end;  // until there is a mini-bin, its place is written to
+        const Cut after = *end;  // before there is a mini-bin, its position is written to
         Cut* cut = end;
-        // The mini-bin that may still grow. Before there is one, nothing fits into it.
+        // The mini-bin that may still grow. Before there is one, nothing can be joined.
         Cut keeper{0.0, std::numeric_limits<Weight>::max() / 2, 0, 0};
-        std::size_t cell_end = stretch.last_cell;  // cells from here on have been dealt with
+        std::size_t cell_end = stretch.last_cell;  // cells from here on are done
         Weight hidden_after{0};
-        // held in registers: what is written in the loop might otherwise be taken for these
+        // in registers: the compiler must assume that writes in the loop could change them
         const Sum* below = below_.data();
         const Weight* totals = totals_.data();
         const Weight* hidden = summary.hidden.data();
@@ -153,8 +153,8 @@ class CellWalk {
         const std::uint16_t* places = places_.data();
         const std::uint16_t* next_places = next_places_.data();
         for (std::size_t i = stretch.last_entry; i-- > stretch.first_entry;) {
-            // Cells from that of the next double on lie above the mini-bin. If that is its own
-            // cell, all of the cell may lie below it, or nothing.
+            // Cells from that of the next double on are above the mini-bin. If that is its own
+            // cell, all of the cell may be below it, or nothing.
             const std::size_t place = next_places[i];
             const Weight here = places[i] == place
                                     ? static_cast<Weight>(below[place + 1] - below[place])
@@ -184,7 +184,7 @@ class CellWalk {
         return cut;
     }
 
-    // By the proof nothing hides more than the budget; by rounding it may, and then nothing,
+    // By the proof nothing hides more than the budget. With rounding it may, and then nothing,
     // however light, could ever be joined to it.
     static Weight within(Weight hidden, Weight budget) {
         const bool by_rounding =
@@ -192,21 +192,21 @@ class CellWalk {
         return by_rounding ? budget : hidden;
     }
 
-    // Cells [begin, end) from the right: the keeper takes in as many as its budget allows, then the
+    // Cells [begin, end) from the right: the keeper absorbs as many as its budget allows, then the
     // next cell that is not empty becomes the keeper.
     Cut* offer_cells(std::size_t begin, std::size_t end, std::size_t entry_end, Weight hidden_after,
                      Weight budget, Cut& keeper, Cut* cut) const {
         const Sum least = below_[begin];
         Sum most = below_[end];
         while (most > least) {
-            // added up, not subtracted: what is lost in rounding fits as well
+            // added, not subtracted, so that rounding cannot exceed the budget
             const Weight rest = static_cast<Weight>(most - least);
             if (keeper.hidden + rest <= budget) {
                 keeper.hidden += rest;
                 break;
             }
             const Weight room = keeper.hidden < budget ? budget - keeper.hidden : Weight{0};
-            // after `begin` whatever rounding says: the cells before it belong to other mini-bins
+            // after `begin` despite rounding, because the cells before it belong to other mini-bins
             const std::size_t m =
                 std::max(begin + 1, first_reaching(end, most - static_cast<Sum>(room)));
             keeper.hidden += static_cast<Weight>(most - below_[m]);
@@ -221,7 +221,7 @@ class CellWalk {
     }
 
     // Smallest m <= end with below_[m] >= weight, where below_[end] is and below_[0] is not. It is
-    // mostly near, and found without branches, since where it is cannot be predicted.
+    // usually near, and found without branches, because its position cannot be predicted.
     std::size_t first_reaching(std::size_t end, Sum weight) const {
         for (;;) {
             const std::size_t before = end;
@@ -229,15 +229,15 @@ class CellWalk {
                 const std::size_t at = end > step ? end - step : 0;
                 end = below_[at] >= weight ? at : end;
             }
-            if (before - end < 15) return end;  // else it may lie further on
+            if (before - end < 15) return end;  // otherwise it may be further on
         }
     }
 
-    // The class weights of what the walk has made.
+    // The class weights of the mini-bins of the walk.
     void split(const SummaryOf<Weight>& summary, std::span<const Cut> cuts,
                const BlockColumn& column, SummaryOf<Weight>& out) {
         out.reset(cuts.size(), summary.n_classes);
-        if (summary.n_classes == 2)  // the usual case, and worth a copy of its own
+        if (summary.n_classes == 2)  // the usual case, compiled separately
             add_entries<2>(summary, cuts, out);
         else
             add_entries<0>(summary, cuts, out);
@@ -248,8 +248,8 @@ class CellWalk {
         if (has_equal_) join_equal(out);
     }
 
-    // A cell that stands apart from a mini-bin at its end: by the proof they fit into one, by
-    // rounding they may not.
+    // A cell that is separate from a mini-bin at its end: by the proof both fit into one, but not
+    // always with rounding.
     static void join_equal(SummaryOf<Weight>& out) {
         std::size_t size = 0;
         for (std::size_t k = 0; k < out.size(); ++k) {
@@ -290,15 +290,15 @@ class CellWalk {
         }
     }
 
-    // From cells that count each class apart.
+    // From cells that count each class separately.
     void add_class_cells(std::span<const Cut> cuts, SummaryOf<Weight>& out) const {
         for (std::size_t c = 0; c < counts_.classes_apart; ++c) {
             const Cell* cells = counts_.class_cells + c * n_cells();
             Weight* into = out.weights.data() + c;
             std::size_t m = 1;
             for (std::size_t k = 0; k < cuts.size(); ++k, into += out.n_classes) {
-                // Cells after the last one were too light to show in the sum of all, so the walk
-                // has not seen them. But a class that has nothing else must not lose them.
+                // Cells after the last one were too light to change the sum of all, so the walk did
+                // not find them. But a class that has no other weight must keep them.
                 const std::size_t end =
                     k + 1 < cuts.size() ? cuts[k].cell_end : counts_.map->size() + 1;
                 for (; m < end; ++m) *into += static_cast<Weight>(cells[m]);
@@ -306,7 +306,7 @@ class CellWalk {
         }
     }
 
-    // Value by value: each knows its cell, and each cell its mini-bin.
+    // Value by value, with the cell of each value and the mini-bin of each cell.
     void add_values(std::span<const Cut> cuts, const BlockColumn& column, SummaryOf<Weight>& out) {
         cut_of_cell_.assign(n_cells(), kNowhere);
         std::size_t cell = 1;
@@ -314,8 +314,8 @@ class CellWalk {
             for (; cell < cuts[k].cell_end; ++cell)
                 if (counts_.cells[cell] != Cell{0})
                     cut_of_cell_[cell] = static_cast<std::uint32_t>(k);
-        // Too light to show in the sum of all cells, so the walk has not seen them. But a class
-        // that has nothing else must not lose them.
+        // Too light to change the sum of all cells, so the walk did not find them. But a class that
+        // has no other weight must keep them.
         for (; cell <= counts_.map->size(); ++cell)
             if (counts_.cells[cell] != Cell{0})
                 cut_of_cell_[cell] = static_cast<std::uint32_t>(cuts.size() - 1);

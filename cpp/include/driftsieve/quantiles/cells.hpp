@@ -15,14 +15,13 @@
 
 namespace driftsieve {
 
-// Cells of about equal mass over some values: counting into cells takes the place of sorting.
+// Cells of about equal mass over some values: counting into cells replaces sorting.
 //
-// A grid of coarse cells lies over the values; each is cut into a power of two of fine cells, the
-// more the more of a sample falls into it. So a bell, a long tail and a far outlier are all spread
-// evenly. All widths are powers of two and the grid starts at a multiple of the coarse width, so
-// every step from a value to its cell is exact: cell m holds just the values with
-// upper(m - 1) < value <= upper(m). Cell 0 holds what lies below the grid, cells are 1 to size(),
-// cell size() + 1 holds what lies above.
+// A grid of coarse cells covers the values. Each is divided into a power of two of fine cells, more
+// for more of the sample in it, so a bell, a long tail and a far outlier are all spread evenly. All
+// widths are powers of two and the grid starts at a multiple of the coarse width, so every step
+// from a value to its cell is exact: cell m has exactly the values with upper(m - 1) < value <=
+// upper(m). Cell 0 is below the grid, cells are 1 to size(), cell size() + 1 is above.
 class CellMap {
   public:
     static constexpr std::size_t kMostCells = Config::kMostCells;
@@ -30,8 +29,8 @@ class CellMap {
 
     static constexpr std::size_t kSample = 1024;
 
-    // About `cells` cells, between as many and twice as many, over a sample of at most kSample
-    // values; false if the values do not spread, or spread beyond what doubles can scale.
+    // About `cells` cells, between that number and twice as many, over a sample of at most kSample
+    // values. Returns false if the values are all equal, or beyond the range of scaled doubles.
     bool fit(std::span<const double> sample, std::size_t cells, std::size_t most_coarse = kCoarse) {
         cells = std::min(cells, kMostCells);
         size_ = 0;
@@ -40,7 +39,7 @@ class CellMap {
         cut_[0] = 0;
         const double low = bound(sample, 1.0);
         const double high = bound(sample, -1.0);
-        // The sample less its outermost values, and half as much again on both sides.
+        // The sample without its outermost values, and half as much again on both sides.
         const double margin = (high - low) / 2.0;
         const double range = (high - low) + 2.0 * margin;
         if (!(range > 0.0) || !(range < 1e300)) return false;
@@ -48,7 +47,7 @@ class CellMap {
         if (coarse < -900) return false;
         const double first = std::floor(std::ldexp(low - margin, -coarse));
         const double last = std::floor(std::ldexp(high + margin, -coarse));
-        // beyond 2^52 neighbouring doubles are further apart than the cells
+        // beyond 2^52, adjacent doubles are further apart than the cells
         const double farthest = std::max(std::abs(first), std::abs(last)) + 2.0;
         if (!(farthest < 0x1p52)) return false;
         int bits = std::min<int>(kMostBits, 51 - std::ilogb(farthest));
@@ -56,14 +55,14 @@ class CellMap {
         bits_ = static_cast<unsigned>(bits);
         const std::size_t n_coarse = static_cast<std::size_t>(last - first) + 1;
         width_ = std::ldexp(1.0, coarse - bits);
-        // coarse cell 0 is for what lies below the grid
+        // coarse cell 0 is below the grid
         rule_ = {1.0 / width_, std::ldexp(first - 1.0, bits),
                  static_cast<double>(((n_coarse + 2) << bits) - 1)};
         cut_coarse_cells(sample, n_coarse, cells);
         return true;
     }
 
-    // How many of n values to fit to, and how far they stand apart: an eighth, but not too few.
+    // How many of n values to fit to, and their distance: an eighth, but not too few.
     static std::size_t sample_size(std::size_t n) {
         return std::min(n, std::clamp(n / 8, kSample / 2, kSample));
     }
@@ -72,7 +71,7 @@ class CellMap {
     }
 
     std::size_t size() const { return size_; }
-    double width() const { return width_; }  // of the finest cell there may be
+    double width() const { return width_; }  // largest finest cell
 
     const Kernels::CellRule& rule() const { return rule_; }
     Kernels::Cuts cuts() const { return {cut_.data(), n_cut_, bits_}; }
@@ -91,7 +90,7 @@ class CellMap {
     }
 
     // The largest double in cell m, 1 to size(): the one before the next cell begins. `coarse` is
-    // where to look for its coarse cell from, 0 at first; it moves on as m grows.
+    // where the search for its coarse cell begins, 0 at first; it advances as m grows.
     double upper(std::size_t m, std::size_t& coarse) const {
         find_coarse(m, coarse);
         const std::size_t inside = m - (cut_[coarse] & 0xffff) + 1;
@@ -101,7 +100,8 @@ class CellMap {
         const auto bits = std::bit_cast<std::uint64_t>(end);
         if (end > 0.0) return std::bit_cast<double>(bits - 1);
         if (end < 0.0) return std::bit_cast<double>(bits + 1);
-        // In wide cells what is nearer to 0 than this has index() of 0: its product underflows.
+        // In wide cells, values nearer to 0 than this have index() 0, because the product
+        // underflows.
         constexpr double tiny = std::numeric_limits<double>::denorm_min();
         return -std::nextafter(tiny * (width_ / 2.0), 1.0);
     }
@@ -109,7 +109,7 @@ class CellMap {
         std::size_t coarse = coarse_of(m);
         return upper(m, coarse);
     }
-    // The coarse cell of cell m, to begin with above.
+    // The coarse cell of cell m, as a start for the function above.
     std::size_t coarse_of(std::size_t m) const {
         const auto begins_after = [](std::size_t place, std::uint32_t cut) {
             return place < (cut & 0xffff);
@@ -120,15 +120,15 @@ class CellMap {
         return static_cast<std::size_t>(after - first) - 1;
     }
 
-    // The first cell from `begin` on, which is 1 or more, whose upper end lies above `value`: that
-    // of the next double.
+    // The first cell from `begin` on, which is 1 or more, whose upper end is above `value`: that of
+    // the next double.
     std::size_t cells_up_to(double value, std::size_t begin) const {
         constexpr double inf = std::numeric_limits<double>::infinity();
         return std::clamp<std::size_t>(index(std::nextafter(value, inf)), begin, size_ + 1);
     }
 
-    // The multiple of the finest width that lies in cell m, 1 to size(); NaN if there are several.
-    // `coarse` is as above.
+    // The multiple of the finest width in cell m, 1 to size(); NaN if there are several. `coarse`
+    // is as above.
     double only_multiple(std::size_t m, std::size_t& coarse) const {
         find_coarse(m, coarse);
         if (cut_[coarse] >> 16 != 0) return std::numeric_limits<double>::quiet_NaN();
@@ -136,7 +136,7 @@ class CellMap {
         return (rule_.base + static_cast<double>((coarse << bits_) + inside)) * width_;
     }
 
-    // Stored as its grid and how often each coarse cell is halved; the rest follows.
+    // Stored as its grid and the number of halvings of each coarse cell; the rest follows.
     template <class Archive>
     void archive(Archive& ar) {
         double base = rule_.base;
@@ -157,10 +157,10 @@ class CellMap {
     }
 
   private:
-    static constexpr unsigned kMostBits = 12;  // a coarse cell is cut into at most 2^12
+    static constexpr unsigned kMostBits = 12;  // a coarse cell is divided into at most 2^12
     static constexpr std::size_t kLanes = 16;
 
-    double width_ = 0.0;  // of the finest cell there may be
+    double width_ = 0.0;  // largest finest cell
     Kernels::CellRule rule_{};
     unsigned bits_ = 0;  // finest cells in a coarse one, as a power of two
     std::size_t size_ = 0;
@@ -171,8 +171,9 @@ class CellMap {
         while (coarse + 1 < n_cut_ && (cut_[coarse + 1] & 0xffff) <= m) ++coarse;
     }
 
-    // Where all of the sample are multiples of a power of two, as whole numbers are, narrower cells
-    // would be empty: how much wider the finest can be, as a power of two, up to a coarse cell.
+    // If all of the sample are multiples of a power of two, such as whole numbers, narrower cells
+    // would be empty: returns how much wider the finest can be, as a power of two, up to a coarse
+    // cell.
     static int spare_bits(std::span<const double> sample, double per_width, int bits) {
         std::uint64_t all = std::uint64_t{1} << bits;
         for (const double value : sample) {
@@ -185,8 +186,8 @@ class CellMap {
         return std::countr_zero(all);
     }
 
-    // Of the least values of kLanes parts of the sample, all but the smallest ones: a few outliers
-    // do not stretch the grid. With a sign of -1, the same from the other end.
+    // The smallest values of kLanes parts of the sample, without the very smallest, so that a few
+    // outliers do not stretch the grid. With a sign of -1, the same from the other end.
     static double bound(std::span<const double> sample, double sign) {
         constexpr double inf = std::numeric_limits<double>::infinity();
         std::array<double, kLanes> least;
@@ -198,7 +199,7 @@ class CellMap {
         for (; i + kLanes <= sample.size(); i += kLanes)
             for (std::size_t lane = 0; lane < kLanes; ++lane) take(lane, sample[i + lane]);
         for (std::size_t lane = 0; i < sample.size(); ++i, ++lane) take(lane, sample[i]);
-        // sorted without branches: where a value goes cannot be predicted
+        // sorted without branches, because positions cannot be predicted
         std::array<double, kSample / 256> smallest;
         smallest.fill(inf);
         for (double value : least)
@@ -224,7 +225,7 @@ class CellMap {
         std::array<std::uint8_t, kCoarse> halved;
         const double wanted = static_cast<double>(cells) / static_cast<double>(4 * sample.size());
         for (std::size_t j = 1; j <= n_coarse; ++j) {
-            // neighbours have a say: the sample is small
+            // smoothed with its neighbours, because the sample is small
             const int share = counts[j - 1] + 2 * counts[j] + counts[j + 1];
             const auto parts = static_cast<std::uint32_t>(share * wanted);
             halved[j - 1] = static_cast<std::uint8_t>(
@@ -233,7 +234,7 @@ class CellMap {
         set_cuts({halved.data(), n_coarse});
     }
 
-    // Leaves size() at 0 if there would be more cells than can be numbered.
+    // Leaves size() at 0 if the cells would need too large numbers.
     void set_cuts(std::span<const std::uint8_t> halved) {
         std::size_t next = 1;
         cut_[0] = bits_ << 16;

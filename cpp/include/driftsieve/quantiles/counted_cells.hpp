@@ -17,13 +17,14 @@
 
 namespace driftsieve {
 
-// The cells a feature goes on counting into, block after block. As long as new rows fall where
-// earlier ones did, counting is all there is to do: a cell is a mini-bin that may hide all it
-// holds, and as rows come in its share of them stays what it is.
+// The cells that a feature counts into, block after block. While new rows have values like those of
+// earlier rows, counting is enough: a cell is a mini-bin that may hide all its weight, and its
+// share of the rows stays about the same.
 class CountedCells {
   public:
-    double weight = 0.0;   // of the rows since counting began, those that were taken out included
-    double fullest = 0.0;  // what the fullest cell holds of all classes
+    // weight of the rows since counting began, including those that were taken out
+    double weight = 0.0;
+    double fullest = 0.0;  // weight of all classes in the fullest cell
 
     CountedCells() = default;
     template <class Cell>
@@ -50,7 +51,7 @@ class CountedCells {
         for (double& cell : wide_) cell *= factor;
     }
 
-    // into[m] += what all classes have in cell m, times `factor`.
+    // into[m] += weight of all classes in cell m, times `factor`.
     void add_to(double* into, double factor) const {
         const std::size_t n_cells = map_.size() + 2;
         for (std::size_t c = 0; c < n_classes_; ++c) {
@@ -62,7 +63,7 @@ class CountedCells {
         }
     }
 
-    // What class c has in cells [begin, end).
+    // Weight of class c in cells [begin, end).
     double sum(std::size_t c, std::size_t begin, std::size_t end) const {
         const std::size_t first = c * (map_.size() + 2);
         if (wide_.empty())
@@ -72,7 +73,7 @@ class CountedCells {
                                wide_.begin() + static_cast<std::ptrdiff_t>(first + end), 0.0);
     }
 
-    // into[k] += what class c has in cells [bounds[k], bounds[k + 1]), times `factor`.
+    // into[k] += weight of class c in cells [bounds[k], bounds[k + 1]), times `factor`.
     void add_ranges(std::size_t c, std::span<const std::uint32_t> bounds, double factor,
                     double* into) const {
         const auto add = [&](const auto* cells) {
@@ -90,7 +91,7 @@ class CountedCells {
             add(wide_.data() + first);
     }
 
-    // What class c has in cell m.
+    // Weight of class c in cell m.
     double at(std::size_t c, std::size_t m) const {
         const std::size_t place = c * (map_.size() + 2) + m;
         return wide_.empty() ? static_cast<double>(narrow_[place]) : wide_[place];
@@ -102,7 +103,7 @@ class CountedCells {
         return true;
     }
 
-    // What is in all cells.
+    // Weight in all cells.
     double held() const {
         double all = 0.0;
         for (std::size_t c = 0; c < n_classes_; ++c) all += sum(c, 0, map_.size() + 2);
@@ -121,7 +122,7 @@ class CountedCells {
         return narrow_.capacity() * sizeof(std::uint16_t) + wide_.capacity() * sizeof(double);
     }
 
-    // The cells of a feature take at most this, where `cells` are asked of CellMap::fit().
+    // Largest size of the cells of a feature, if `cells` are requested of CellMap::fit().
     static constexpr std::size_t most_bytes(std::size_t cells, std::size_t n_classes,
                                             bool is_wide) {
         if (n_classes > kCountedClasses) return 0;
@@ -134,7 +135,7 @@ class CountedCells {
         ar(weight, fullest, map_, n_classes_, narrow_, wide_);
     }
 
-    // Whether the parts fit together and `fullest` is true.
+    // Whether the parts fit together and `fullest` is correct.
     bool sound() const {
         const auto is_weight = [](double x) { return x >= 0.0 && std::isfinite(x); };
         if (map_.size() == 0 || !(narrow_.empty() || wide_.empty()) ||

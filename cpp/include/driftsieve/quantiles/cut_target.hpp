@@ -8,8 +8,8 @@
 
 namespace driftsieve {
 
-// Where a cut goes: edges are K - 1 values, NaN where the column has no weight; bins are K x C
-// weights, multiplied by `unit`, class c at class_place[c].
+// The output of a cut: edges are K - 1 values, NaN for a column without weight; bins are K x C
+// weights, multiplied by `unit`, with class c at class_place[c].
 struct CutTarget {
     std::span<const std::uint32_t> class_place;
     std::size_t n_bins;
@@ -22,7 +22,7 @@ struct CutTarget {
     double& at(std::size_t bin, std::size_t cls) const {
         return bins[bin * n_classes() + class_place[cls]];
     }
-    // As for a column without weight.
+    // The result for a column without weight.
     void clear() const {
         std::fill_n(edges, n_edges(), std::numeric_limits<double>::quiet_NaN());
         std::fill_n(bins, n_bins * n_classes(), 0.0);

@@ -5,22 +5,22 @@
 
 namespace driftsieve {
 
-// A cumulative weight counts as having reached i * W / K from this share of it on, so that
-// rounding in the sums does not move an edge. The offline reference uses the same number.
+// A cumulative weight has reached i * W / K from this share of it on, so that rounding of sums does
+// not move an edge. The offline reference uses the same number.
 inline constexpr double kEdgeTolerance = 1e-12;
 
-// The cumulative weight that edge number `edge`, counted from 0, has to reach.
+// Cumulative weight that edge number `edge`, counted from 0, must reach.
 inline double edge_goal(std::size_t edge, double total, std::size_t n_bins) {
     return static_cast<double>(edge + 1) * total / static_cast<double>(n_bins) *
            (1.0 - kEdgeTolerance);
 }
 
-// The same for n rows that weigh 1 each: the edge is the value of this rank, 1 for the smallest.
+// The same for n rows of weight 1: the edge is the value of this rank, 1 for the smallest.
 inline std::size_t edge_rank(std::size_t edge, std::size_t n, std::size_t n_bins) {
     return static_cast<std::size_t>(std::ceil(edge_goal(edge, static_cast<double>(n), n_bins)));
 }
 
-// Added up in stretches, so that the sum of a million weights is right well within the tolerance.
+// Adds in parts, so that the error of a sum of a million weights is well within the tolerance.
 class RunningSum {
   public:
     static constexpr std::size_t kStretch = 256;

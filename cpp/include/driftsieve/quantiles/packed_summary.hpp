@@ -13,9 +13,9 @@
 
 namespace driftsieve {
 
-// A summary at rest. Numbers are narrow (32 bits) while weights are whole, else wide. With many
-// classes most class weights of a mini-bin are 0: where that pays, only the others are kept, each
-// with its place.
+// A stored summary. Numbers are narrow (32 bits) while weights are whole numbers, otherwise wide.
+// With many classes most class weights of a mini-bin are 0: if it takes less memory, only the
+// others are kept, each with its index.
 class PackedSummary {
   public:
     bool empty() const { return values_.empty(); }
@@ -27,27 +27,27 @@ class PackedSummary {
                (narrow_.capacity() + places_.capacity()) * sizeof(std::uint32_t);
     }
 
-    // What one row may add: a mini-bin with the weight of its class.
+    // Largest growth for one row: a mini-bin with the weight of its class.
     static constexpr std::size_t bytes_of_row(std::size_t n_classes, bool is_wide) {
         const std::size_t number = is_wide ? sizeof(double) : sizeof(std::uint32_t);
         const std::size_t weights =
             n_classes <= kFewClasses ? number * n_classes : number + sizeof(std::uint32_t);
         return sizeof(double) + number + weights;
     }
-    // What the mini-bins that are there may grow by: to wide numbers, to more classes, to places.
+    // Largest growth of the existing mini-bins: to wide numbers, to more classes, to indices.
     std::size_t most_growth(std::size_t n_classes, bool is_wide) const {
         const bool widens = is_wide && is_narrow();
         const bool has_more = n_classes > n_classes_ || n_classes > kFewClasses;
         return (widens + has_more) * nbytes();
     }
-    // What n mini-bins take at most: vectors may be a quarter too long.
+    // Largest size of n mini-bins: vectors may be a quarter too long.
     static constexpr std::size_t most_bytes(std::size_t n, std::size_t n_classes, bool is_wide) {
         const std::size_t number = is_wide ? sizeof(double) : sizeof(std::uint32_t);
         return n * (sizeof(double) + number * (1 + n_classes)) * 5 / 4;
     }
 
-    // As a summary of n_classes, which are at least as many as when it was stored. A narrow one can
-    // be loaded as either kind.
+    // Unpacks to a summary of n_classes, which must be at least the number it was stored with. A
+    // narrow one can be loaded as either kind.
     template <class Weight>
     void load(std::size_t n_classes, SummaryOf<Weight>& out) const {
         out.reset(size(), n_classes);
@@ -85,8 +85,8 @@ class PackedSummary {
 
     const Room<double>& values() const { return values_; }
 
-    // Calls add(i, class, weight) for the weights of mini-bins [begin, end), in order; those that
-    // are 0 may be left out.
+    // Calls add(i, class, weight) for the weights of mini-bins [begin, end), in order; weights of 0
+    // may be skipped.
     template <class Add>
     void for_each_weight(std::size_t begin, std::size_t end, const Add& add) const {
         if (is_narrow())
@@ -108,9 +108,9 @@ class PackedSummary {
         ar(n_classes_, values_, narrow_, wide_, places_);
     }
 
-    // Whether this is a summary: the parts fit together, values rise, weights are weights. Judged
-    // as it lies, since with the classes written out it may be far larger than the bytes it came
-    // from.
+    // Whether this is a valid summary: the parts fit together, values ascend, weights are valid. It
+    // is checked in packed form, because with the classes written out it may be far larger than its
+    // bytes.
     bool sound() const {
         const std::size_t numbers = is_narrow() ? narrow_.size() : wide_.size();
         const std::size_t all = size() * n_classes_;
@@ -127,7 +127,7 @@ class PackedSummary {
                (places_.empty() || places_.back() < all);
     }
 
-    // Half of the range: then the sum of two fits as well.
+    // Half of the range, so that the sum of two fits as well.
     static constexpr std::uint32_t kMostNarrow = 2147483647;
 
   private:
@@ -184,7 +184,7 @@ class PackedSummary {
         std::copy(summary.values.begin(), summary.values.end(), values_.begin());
         const auto as_number = [](Weight x) { return static_cast<Number>(x); };
         std::size_t kept = summary.weights.size();
-        // With few classes most weights are there, and counting them would not pay.
+        // With few classes most weights are not 0, and counting them would not be worth it.
         const bool few =
             summary.n_classes <= kFewClasses || kept > std::numeric_limits<std::uint32_t>::max();
         if (!few)

@@ -12,8 +12,8 @@
 namespace driftsieve {
 
 // The quantile summary of one feature: mini-bins sorted by value. The class weights of mini-bin i
-// are mass with values <= value_i that stands in no earlier mini-bin; hidden_i bounds how much mass
-// with values < value_i stands in no earlier one.
+// are mass with values <= value_i that is not in an earlier mini-bin; hidden_i bounds how much mass
+// with values < value_i is not in an earlier one.
 //
 // Write A_i for the weight of the first i mini-bins and R-(v) for the true weight of {x < v}. Then
 //     A_{i-1} <= R-(value_i) <= A_{i-1} + hidden_i,
@@ -46,7 +46,7 @@ struct SummaryOf {
         return empty() ? 0.0 : static_cast<double>(*std::max_element(hidden.begin(), hidden.end()));
     }
 
-    // Of the right size, its contents to be written.
+    // Resizes without initialization.
     void reset(std::size_t size, std::size_t classes) {
         n_classes = classes;
         resize(size);
@@ -56,7 +56,7 @@ struct SummaryOf {
         hidden.resize(size);
         weights.resize(size * n_classes);
     }
-    // The first `count` go.
+    // Removes the first `count`.
     void drop_front(std::size_t count) {
         const auto n = static_cast<std::ptrdiff_t>(count);
         values.erase(values.begin(), values.begin() + n);
@@ -79,7 +79,7 @@ inline int sign_of(double v) {
 }
 
 // MERGE: interleaves two summaries of disjoint rows. The hidden mass of a mini-bin grows by that of
-// its successor in the other summary, because that is where the other side may hide mass.
+// its successor in the other summary, because the other summary may hide that mass there.
 template <class Weight>
 void merge_summaries(const SummaryOf<Weight>& a, const SummaryOf<Weight>& b,
                      SummaryOf<Weight>& out) {
@@ -92,7 +92,7 @@ void merge_summaries(const SummaryOf<Weight>& a, const SummaryOf<Weight>& b,
         for (std::size_t i = begin; i < end; ++i, ++k)
             out.hidden[k] = from.hidden[i] + hidden_elsewhere;
     };
-    // runs of `a` between the values of `b`, which is often by far the shorter one
+    // runs of `a` between the values of `b`, which is often much shorter
     std::size_t i = 0;
     for (std::size_t j = 0; j < b.size(); ++j) {
         const std::size_t begin = i;
@@ -107,8 +107,8 @@ void merge_summaries(const SummaryOf<Weight>& a, const SummaryOf<Weight>& b,
     out.resize(k);
 }
 
-// PRUNE: joins each mini-bin to its right neighbour while the neighbour's hidden mass stays within
-// `budget`; the neighbour then hides the weight it swallowed. Never joins across zero, so that the
+// PRUNE: joins each mini-bin to its right neighbour while the hidden mass of the neighbour stays
+// within `budget`; the neighbour then hides the joined weight. Never joins across zero, so that the
 // weight at, below and above zero stays exact.
 template <class Weight>
 void prune_summary(SummaryOf<Weight>& summary, Weight budget) {
@@ -132,7 +132,7 @@ void prune_summary(SummaryOf<Weight>& summary, Weight budget) {
     summary.drop_front(write);
 }
 
-// The mini-bins that PRUNE would leave; totals: what each weighs.
+// The mini-bins that PRUNE would keep; totals: the weight of each.
 inline std::size_t pruned_size(const Summary& summary, std::span<const double> totals,
                                double budget) {
     if (summary.empty()) return 0;
@@ -149,9 +149,9 @@ inline std::size_t pruned_size(const Summary& summary, std::span<const double> t
     return left;
 }
 
-// The budget to prune a merged list with, so that later merges have something left to hide:
-// about the smallest that leaves at most 4 * w / (limit - budget) + 3 mini-bins, w being what all
-// of them weigh. A third of what is left up to `limit` is always enough (docs/guarantees.md).
+// The budget for pruning a merged list, so that later merges have some of the limit left: about the
+// smallest one that leaves at most 4 * w / (limit - budget) + 3 mini-bins, where w is the weight of
+// all of them. A third of the rest up to `limit` is always enough (docs/guarantees.md).
 inline double thrifty_budget(const Summary& summary, double limit) {
     double low = summary.most_hidden();
     if (!(low < limit)) return limit;
@@ -174,7 +174,7 @@ struct Weighed {
     std::uint32_t cls;
 };
 
-// Stable: then the sums of equal values do not depend on how the library sorts. Most sparse
+// Stable, so that the sums of equal values do not depend on the sort of the library. Most sparse
 // features have two or three rows to sort, for which the library would allocate.
 inline void sort_by_value(std::span<Weighed> rows) {
     if (rows.size() > 16) {
@@ -190,7 +190,7 @@ inline void sort_by_value(std::span<Weighed> rows) {
     }
 }
 
-// Rows that are sorted as exact mini-bins, equal values added up.
+// Rows that are sorted, as exact mini-bins with the weights of equal values added.
 template <class Weight>
 void exact_summary_of_sorted(std::span<const Weighed> rows, std::size_t n_classes,
                              SummaryOf<Weight>& out) {
@@ -200,7 +200,7 @@ void exact_summary_of_sorted(std::span<const Weighed> rows, std::size_t n_classe
     for (const Weighed& row : rows) {
         if (row.weight == 0.0) continue;
         if (size == 0 || out.values[size - 1] != row.value) {
-            out.values[size] = row.value + 0.0;  // there is one zero, not two
+            out.values[size] = row.value + 0.0;  // -0.0 becomes 0.0
             out.hidden[size++] = Weight{0};
         }
         out.of(size - 1)[row.cls] += static_cast<Weight>(row.weight);

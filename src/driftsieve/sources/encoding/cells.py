@@ -29,9 +29,9 @@ _LIMIT = threading.Lock()
 
 
 def split(record: bytes | str, delimiter: str, used: Sequence[bool] | None = None) -> list[str]:
-    """Return the cells of one record; raise ValueError if invalid.
+    """Return the cells of one record; raise ValueError if it is not valid.
 
-    Those that are not ``used`` (all are by default) need not be UTF-8.
+    Cells that are not ``used`` (all are by default) need not be UTF-8.
     """
     if isinstance(record, str):
         raise ValueError(record)
@@ -46,7 +46,7 @@ def split(record: bytes | str, delimiter: str, used: Sequence[bool] | None = Non
 
 
 def check_utf8(cells: Iterable[str], record: bytes) -> None:
-    """ValueError if one of the cells of the record was not UTF-8."""
+    """Raise ValueError if a cell of the record was not UTF-8."""
     try:
         for cell in cells:
             cell.encode()
@@ -64,7 +64,8 @@ def row_of(lines: Callable[[], Iterator[str]], delimiter: str) -> list[str]:
     except csv.Error as problem:
         if "field limit" not in str(problem):
             raise
-    with _LIMIT:  # that of the csv module is for the whole process: raised only while it must be
+    # the csv module has one limit for the whole process, which is raised only while needed
+    with _LIMIT:
         before = csv.field_size_limit(MAX_LINE)
         try:
             return next(csv.reader(lines(), delimiter=delimiter))
@@ -94,10 +95,10 @@ class CellParser:
         self._roles = roles
         self._numbers = numbers or Numbers()
         self._is_text = {name: kind == "text" for name, kind in (kinds or {}).items()}
-        # Dropped columns are text, as whatever they hold will do.
+        # Dropped columns are read as text, which is always valid.
         self._is_text |= dict.fromkeys(roles.categorical | roles.drop, True)
-        self._marks = self._numbers.given_marks  # others where they are needed
-        self._n_bytes = 0  # parsed so far
+        self._marks = self._numbers.given_marks  # other columns, if needed
+        self._n_bytes = 0  # number of bytes parsed so far
 
     def parsing(
         self, columns: Sequence[str], chunk: Sequence[bytes | str]
@@ -135,9 +136,9 @@ class CellParser:
         return cells
 
     def decide(self, columns: Sequence[str], rows: Sequence[Sequence[str]], file: str) -> None:
-        """Tell the kinds of columns that are new from the first rows, those with a label.
+        """Decide the kinds of new columns, given the first rows that have a label.
 
-        ``read_as_text`` has the rule. Warnings of what ``note_text`` finds name the file.
+        ``read_as_text`` has the rule. Warnings from ``note_text`` name the file.
         """
         table = dict(zip(columns, zip(*rows, strict=True), strict=True)) if rows else {}
         labels = table.get(self._roles.target or "", ())
@@ -198,7 +199,8 @@ class CellParser:
             block = b"".join(chunk)  # type: ignore[arg-type]
         except TypeError:  # a line that is too long is a str
             return None
-        if block.startswith(codecs.BOM_UTF8):  # pyarrow would drop it, wherever a chunk begins
+        # pyarrow drops a byte order mark at the start of every chunk
+        if block.startswith(codecs.BOM_UTF8):
             return None
         if b"\r" in block:
             block = block.replace(b"\r\n", b"\n")
@@ -229,7 +231,7 @@ class CellParser:
         text = pa.dictionary(pa.int32(), pa.string())
         types = {i: text if self._is_text[name] else pa.float64() for i, name in used.items()}
         quoted = b'"' in block
-        # To look for marks in every cell takes a fifth of the time, and most files have none.
+        # Searching every cell for marks takes a fifth of the time, and most files have none.
         for marks in (self._marks, None):
             marks = self._numbers.marks if marks is None else marks
             try:
@@ -249,7 +251,8 @@ class CellParser:
                         column_types=types,
                         include_columns=list(used),
                         null_values=marks,
-                        strings_can_be_null=False,  # text has fewer marks than numbers
+                        # text columns have fewer marks than columns of numbers
+                        strings_can_be_null=False,
                         decimal_point=self._numbers.decimal,
                     ),
                 )

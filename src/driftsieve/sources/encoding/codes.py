@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Codes(Sequence[str | None]):
-    """A column of text: a place in ``values`` for each row, -1 where there is none.
+    """A column of text: an index into ``values`` for each row, -1 if missing.
 
     >>> column = Codes(np.array([1, 0, -1]), ["red", "blue"])
     >>> list(column)
@@ -49,7 +49,7 @@ class Codes(Sequence[str | None]):
 
     @classmethod
     def of_arrow(cls, column: Any, called: Callable[[Any], str | None]) -> Codes:
-        """Return the codes of an Arrow column, given what its values are called; None: missing."""
+        """Return the codes of an Arrow column, with new names of its values; None means missing."""
         array = _whole(column)
         encoded = array if hasattr(array, "indices") else array.dictionary_encode()
         names = [*map(called, encoded.dictionary.to_pylist())]
@@ -63,22 +63,22 @@ class Codes(Sequence[str | None]):
 
 
 def numbers_of_arrow(column: Any) -> NDArray[Any]:
-    """Return the numbers of an Arrow column, NaN for null, without a copy where that is possible.
+    """Return the numbers of an Arrow column, NaN for null, without a copy if possible.
 
-    pyarrow's own conversion imports pandas, which takes longer than reading a small file.
+    The conversion of pyarrow imports pandas, which takes longer than reading a small file.
     """
     return _numpy(_whole(column), np.nan)
 
 
 def _whole(column: Any) -> Any:
-    """Return the chunks of an Arrow column as one."""
+    """Join the chunks of an Arrow column."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _numpy(array: Any, missing: float) -> NDArray[Any]:
     validity, data = array.buffers()
     kind = np.dtype(array.type.to_pandas_dtype())
-    if data is None:  # there are no rows
+    if data is None:  # no rows
         return np.empty(0, kind)
     values = np.frombuffer(data, kind, len(array), array.offset * kind.itemsize)
     if array.null_count:

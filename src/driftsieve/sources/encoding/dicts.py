@@ -34,13 +34,13 @@ class Row(NamedTuple):
 
 
 class DictEncoder:
-    """Encodes dicts as CSR rows: a key is a feature, an absent one the value 0.
+    """Encoder of dicts as CSR rows: a key is a feature, and an absent key has the value 0.
 
-    Features are numbered in order of first appearance. Text makes an indicator named
-    ``key=value``, and so does what a categorical key holds; None is a missing number, or no
-    category. A key that held numbers may not hold text later, nor the other way round: the first
-    value decides, and where a chunk of rows has none, its Nones are taken for missing numbers.
-    A row that cannot be used, by this class or by ``Batch``, decides nothing and brings no feature.
+    Features are numbered in order of first appearance. A text value is an indicator feature named
+    ``key=value``, and so is any value of a categorical key. None is a missing number, or no
+    category. A key must not hold both numbers and text: its first value decides, and if all values
+    of a chunk are None, they are missing numbers. A row that is not valid, here or in ``Batch``,
+    decides nothing and adds no feature.
     """
 
     def __init__(self, options: Options) -> None:
@@ -50,15 +50,16 @@ class DictEncoder:
         self._categorical = frozenset(map(str, options.categorical))
         self._is_text: dict[str, bool] = dict.fromkeys(self._categorical, True)
         self._features = Features(options)
-        self._undecided: list[tuple[Row, str]] = []  # rows with None where no value has been yet
+        # rows with None for keys without another value so far
+        self._undecided: list[tuple[Row, str]] = []
         self._most_keys = max(options.max_features, len(self._is_text))
         self._labels = LabelChecks()
         self._allows_nan = options.missing == "ignore"
-        self._has_dates: bool | None = None  # in the place of times
-        self._seen_text: set[str] = set()  # keys that were looked at for numbers
+        self._has_dates: bool | None = None  # whether times are dates; None if not known yet
+        self._seen_text: set[str] = set()  # keys that were searched for numbers as text
 
     def encode(self, items: list[Any]) -> Rows:
-        """Dicts, (dict, label) pairs, or texts that say why there is none."""
+        """Encode dicts, (dict, label) pairs, or strings with the cause of a bad row."""
         before = self._decided
         found, bad, stop = self._rows(items)
         while not stop and (late := self._settle(found)):
@@ -85,7 +86,7 @@ class DictEncoder:
         return Rows(len(items), encoded, bad)
 
     def _note_numbers(self, start: int) -> None:
-        """Warn of keys that are new, from this feature on, and hold numbers as text."""
+        """Warn of new keys, from this feature on, that hold numbers as text."""
         for feature in islice(self._features, start, None):
             if isinstance(feature, str) or feature[0] in self._seen_text:
                 continue
@@ -110,7 +111,7 @@ class DictEncoder:
         return rows, bad, ""
 
     def _settle(self, rows: Mapping[int, Row]) -> dict[int, str]:
-        """Take the Nones of keys without a value for missing numbers; the rows this makes bad."""
+        """Take None as a missing number for keys without a value; return the bad rows."""
         late: dict[int, str] = {}
         offsets = {id(row): offset for offset, row in rows.items()} if self._undecided else {}
         for row, key in self._undecided:
@@ -124,7 +125,7 @@ class DictEncoder:
 
     @property
     def _decided(self) -> tuple[int, int, str | None, int, int, bool | None]:
-        """How far what rows decide has come."""
+        """The state of everything that rows decide, to be restored after a bad row."""
         features = self._features
         return (
             len(self._is_text),
@@ -188,10 +189,11 @@ class DictEncoder:
         return t
 
     def _add(self, row: Row, key: str, value: Any) -> None:
-        # Plain types first: looking up the abstract Real takes longer than all the rest.
+        # Plain types first, because checking the abstract class Real takes longer than everything
+        # else.
         if type(value) not in PLAIN:
             if isinstance(value, str):
-                value = str.__str__(value)  # of an Enum what it stands for, not what it is called
+                value = str.__str__(value)  # the value of an Enum member, not its name
             elif not isinstance(value, Real | np.bool_):
                 raise TypeError(
                     f"Key {key!r} must hold a number or text, got {type(value).__name__}."

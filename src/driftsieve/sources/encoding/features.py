@@ -1,4 +1,4 @@
-"""The features of a stream in which new ones may appear."""
+"""The features of a stream, to which new ones are added."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from driftsieve._arguments import arg
 from driftsieve.exceptions import SourceError
 from driftsieve.sources.base import Options
 
-NAME_LENGTH = 256  # characters that a name may have on average
-Key = str | tuple[str, str]  # a column, or a column and a text that it holds
+NAME_LENGTH = 256  # average length of a name
+Key = str | tuple[str, str]  # a column, or a column and its text value
 
 
 class FeatureError(SourceError):
-    """A feature that there cannot be, which is not the fault of the row that brings it."""
+    """A feature beyond the limits, which is not the fault of a row."""
 
     def __init__(self, cause: str, key: Key) -> None:
         super().__init__(cause)
@@ -25,11 +25,11 @@ class FeatureError(SourceError):
 
 
 class Features(dict[Key, int]):
-    """The index of each feature: looking up one that is not there adds it at the end.
+    """The index of each feature. Looking up a new feature adds it at the end.
 
-    A feature is a column, or a (column, value) pair that is named ``column=value``. Where there is
-    no room for one more, that is an error, or the index is -1 and ``ignored`` counts it. Two
-    features of one name are an error.
+    A feature is a column, or a pair (column, value) with the name ``column=value``. Beyond the
+    limit, a new feature is an error, or its index is -1 and ``ignored`` counts it. Two features
+    with the same name are an error.
 
     >>> features = Features(Options(max_features=2, on_limit="ignore_new"))
     >>> features["price"], features["colour", "red"], features["price"], features["colour", "blue"]
@@ -67,9 +67,13 @@ class Features(dict[Key, int]):
     def refuse(self, key: Key) -> int:
         """Reject a feature beyond the limit, or count it as ignored."""
         if not self._ignores:
-            what = f"There must be at most {self._most:,} features ({arg('max_features')})"
+            most = arg("max_features", self._most)
+            what = f"The number of features must be at most {most}"
             if len(self) < self._most:
-                what = f"Feature names must have at most {NAME_LENGTH} characters on average"
+                what = (
+                    f"Feature names must have at most {NAME_LENGTH} characters on average, with "
+                    f"{most}"
+                )
             raise FeatureError(
                 f"{what}, got one more: {_name(key)[:40]!r}. Leave a column of identifiers out "
                 f"with {arg('drop')}, raise {arg('max_features')}, or pass "
@@ -80,7 +84,7 @@ class Features(dict[Key, int]):
         return -1
 
     def forget(self, n: int) -> None:
-        """Keep the first ``n`` alone; the others must be in no ``names`` that were asked for."""
+        """Keep the first ``n`` features; ``names`` must not have been read with the others."""
         while len(self) > n:
             self._characters -= _size(self.popitem()[0])
             self._keys.popitem()
@@ -117,14 +121,14 @@ def csr(
 
 
 def index_type(largest: int) -> type[np.signedinteger[Any]]:
-    """Of 32 bits if they do."""
+    """Return int32 if the indices fit, otherwise int64."""
     return np.int32 if largest <= np.iinfo(np.int32).max else np.int64
 
 
 def csr_of_rows(
     data: NDArray[Any], indices: NDArray[np.integer[Any]], n_features: int
 ) -> sparse.csr_array:
-    """Return the matrix of rows of as many entries each; those that are 0 are left out."""
+    """Return a matrix whose rows have the same number of entries each; zeros are left out."""
     present = data != 0
     counts = np.count_nonzero(present, axis=1)
     indptr = np.concatenate([[0], np.cumsum(counts)])

@@ -1,4 +1,4 @@
-"""Lines of JSON: many at a time by pyarrow, or one by one."""
+"""Encoding of JSON lines: in chunks by pyarrow, or one by one."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from driftsieve.sources.encoding.tables import second
 from driftsieve.sources.files import text
 from driftsieve.sources.files.paths import quick_pyarrow
 
-_NEW = -2  # in place of the index of a feature
+_NEW = -2  # stands for the index of a feature
 
 
 class _NotPlainError(ValueError):
-    """The rows are to be encoded one by one."""
+    """The rows must be encoded one by one."""
 
 
 class LineEncoder(DictEncoder):
-    """Encodes lines of JSON as ``DictEncoder`` encodes their objects.
+    """Encoder of JSON lines, with the result of ``DictEncoder`` on their objects.
 
-    Lines of flat objects whose keys and kinds of values are known are encoded as columns. Only rows
-    that bring new features, and chunks in which a row is bad or odd, are encoded row by row.
+    Lines of flat objects with known keys and kinds of values are encoded as columns. Only rows with
+    new features, and chunks with bad or unusual rows, are encoded row by row.
     """
 
-    _n_bytes = 0  # so far
+    _n_bytes = 0  # number of bytes so far
 
     def parsing(self, lines: Sequence[bytes | str]) -> Callable[[], JsonTable | None]:
-        """Return a function that parses the lines, in any thread."""
+        """Return a function that parses the lines in any thread."""
         self._n_bytes += sum(map(len, lines))
         first = _object(lines[0])
         n_keys = max(len(self._is_text), len(first))
         pa = quick_pyarrow(self._n_bytes)
         if pa is None or isinstance(first, str) or n_keys * len(lines) > sum(map(len, lines)):
-            return lambda: None  # as rows that lack most keys take less time one by one
+            return lambda: None  # rows without most of the keys are faster one by one
         kinds = {key: str if is_text else float for key, is_text in self._is_text.items()}
         return partial(read_lines, pa, lines, first, kinds)
 
@@ -74,7 +74,7 @@ class LineEncoder(DictEncoder):
         return Encoded(X, y, weight, t, features.names, features.ignored, has_dates=has_dates)
 
     def _decide(self, line: bytes | str) -> None:
-        """Let one row bring its features, and decide what it decides."""
+        """Encode one row alone, which adds its features and decides the kinds of its keys."""
         self._row(_object(line))
         if not all(key in self._features for _, key in self._undecided):
             raise _NotPlainError
@@ -90,7 +90,7 @@ class LineEncoder(DictEncoder):
         return _known({"t": t}, "t")
 
     def _label_column(self, table: JsonTable) -> NDArray[Any]:
-        if self._labels.kind == "strings":  # as are labels that are categories
+        if self._labels.kind == "strings":  # and labels that are categories
             labels = table.texts.get(self._target)
             if labels is None or (labels.codes < 0).any():
                 raise _NotPlainError
@@ -106,7 +106,7 @@ class LineEncoder(DictEncoder):
         names = [name for name in table.names if name not in self._special]
         for name in names:
             if name not in self._is_text and not np.isnan(table.numbers.get(name, 0.0)).all():
-                raise _NotPlainError  # a key without a value before, which the first row lacks
+                raise _NotPlainError  # a key without a value so far, which is not in the first row
         texts = [name for name in names if self._is_text.get(name)]
         places = self._places(table, texts, lines)
         features = self._features
@@ -120,14 +120,14 @@ class LineEncoder(DictEncoder):
             data[:, j], indices[:, j] = self._numbers(table, name), features[name]
         for j, place in enumerate(places, len(numeric)):
             data[:, j], indices[:, j] = place >= 0, place
-        if places:  # canonical CSR from the start
+        if places:  # canonical CSR
             order = np.argsort(indices, axis=1)
             data = np.take_along_axis(data, order, axis=1)
             indices = np.take_along_axis(indices, order, axis=1)
         return csr_of_rows(data, indices, len(features))
 
     def _numbers(self, table: JsonTable, name: str) -> NDArray[np.float64]:
-        """Return the numbers of a key: 0 where it is absent, NaN where it is null."""
+        """Return the numbers of a key: 0 if absent, NaN if null."""
         values = table.booleans.get(name) if name in table.booleans else table.numbers.get(name)
         if values is None:
             raise _NotPlainError  # text
@@ -146,14 +146,14 @@ class LineEncoder(DictEncoder):
     def _places(
         self, table: JsonTable, names: list[str], lines: Sequence[bytes | str]
     ) -> list[NDArray[np.int64]]:
-        """Return the feature of each row for each key of text, -1 for none."""
+        """Return the feature of each row for each key of text, -1 without one."""
         if not all(name in table.texts for name in names):
             raise _NotPlainError  # numbers
         features, rows = self._features, set[int]()
         for name in names:
             new = {value for value in table.texts[name].values if (name, value) not in features}
             rows.update(table.texts[name].first_rows(new))
-        for row in sorted(rows):  # as any other cut of the rows into batches would meet them
+        for row in sorted(rows):  # in the order of any other split of the rows into batches
             self._decide(lines[row])
         places = []
         for name in names:
@@ -165,7 +165,7 @@ class LineEncoder(DictEncoder):
 
 
 def _known(columns: Mapping[str, NDArray[np.float64]], name: str) -> NDArray[np.float64]:
-    """Return a column that is there and lacks no value."""
+    """Return a column that is present and has no missing value."""
     values = columns.get(name)
     if values is None or not np.isfinite(values).all():
         raise _NotPlainError
@@ -173,12 +173,13 @@ def _known(columns: Mapping[str, NDArray[np.float64]], name: str) -> NDArray[np.
 
 
 def _object(line: bytes | str) -> dict[str, Any] | str:
-    """Return the object, or why there is none."""
+    """Return the object, or the cause of a bad line."""
     if isinstance(line, str):
         return line
     try:
         value = json.loads(line.decode())
-        if b"\\u" in line:  # half of a surrogate pair is no text, and no file could hold it
+        # half of a surrogate pair is not valid text, and cannot be stored in a file
+        if b"\\u" in line:
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as problem:
         return text.not_utf8(problem)

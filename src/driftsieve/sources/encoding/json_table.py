@@ -1,4 +1,4 @@
-"""Lines of JSON as an Arrow table, where that gives what the json module gives."""
+"""JSON lines as an Arrow table, if that gives the same result as the json module."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ _ODD_ESCAPE = re.compile(rb"\\u(?:[dD][89a-fA-F]|0000)")  # parts of surrogate p
 
 
 class JsonTable(NamedTuple):
-    """Flat JSON objects with values of one kind under each key."""
+    """Flat JSON objects with values of one kind for each key."""
 
-    numbers: dict[str, NDArray[np.float64]]  # NaN where there is none
+    numbers: dict[str, NDArray[np.float64]]  # NaN for missing numbers
     booleans: dict[str, NDArray[np.float64]]
     texts: dict[str, Codes]
     absent: frozenset[str]  # keys that no object has
-    nulls_are_missing: bool | None  # else absent, as Arrow does not tell; None if not known
+    # otherwise they are absent, because Arrow does not distinguish; None if unknown
+    nulls_are_missing: bool | None
 
     @property
     def names(self) -> list[str]:
@@ -29,7 +30,7 @@ class JsonTable(NamedTuple):
 
     @classmethod
     def of(cls, table: Any, block: bytes) -> JsonTable | None:
-        """Return the columns of an Arrow table; None if there are other types, NaN or infinity."""
+        """Return the columns of an Arrow table; None if it has other types, NaN or infinity."""
         columns = dict(zip(table.column_names, table.columns, strict=True))
         parts: dict[str, dict[str, Any]] = {"numbers": {}, "booleans": {}, "texts": {}}
         for name, column in columns.items():
@@ -56,9 +57,9 @@ class JsonTable(NamedTuple):
 
 
 def _nulls_are_missing(columns: Mapping[str, Any], block: bytes) -> bool | None:
-    """Whether all nulls of the columns were null, or all absent; None if that is not known.
+    """Return whether all nulls were null, or all absent; None if this is not known.
 
-    Every key of a flat object is followed by a colon, and all other colons are in texts.
+    Every key of a flat object is followed by a colon, and all other colons are in strings.
     """
     n_nulls = sum(column.null_count for column in columns.values())
     if not n_nulls or b"null" not in block:
@@ -77,9 +78,10 @@ def _nulls_are_missing(columns: Mapping[str, Any], block: bytes) -> bool | None:
 def read_lines(
     pa: Any, lines: Sequence[bytes | str], first: Mapping[str, Any], kinds: Mapping[str, Any]
 ) -> JsonTable | None:
-    """Return the objects on the lines, or None where one is not plainly right.
+    """Return the objects on the lines, or None if one of them may not be valid.
 
-    The values of the first object decide the types; ``kinds`` has those of keys that it lacks.
+    The values of the first object decide the types; ``kinds`` has the types of keys that it does
+    not have.
     """
     import pyarrow.json as pj
 
@@ -101,9 +103,9 @@ def read_lines(
 
 
 def _plain_block(lines: Sequence[Any]) -> bytes | None:
-    """Return the lines as one text, each with a flat object or several, if they are valid Unicode.
+    """Return lines as one text if each has flat objects and all is valid Unicode, otherwise None.
 
-    A line that begins with { and ends with } holds whole objects, unless they are nested.
+    A line that begins with { and ends with } has complete objects, unless they are nested.
     """
     try:
         block = b"".join(lines)

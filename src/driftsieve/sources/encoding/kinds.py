@@ -1,4 +1,4 @@
-"""What the first rows of a csv file tell: whether there is a header, and what columns hold."""
+"""Decisions from the first rows of a csv file: whether there is a header, and the column kinds."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from driftsieve.sources.encoding.numbers import Numbers, is_grouped, is_like_num
 from driftsieve.sources.encoding.tables import find_column, is_digit_date, is_position, second
 
 SAMPLE, SAMPLE_BYTES = 4096, 1_000_000
-"""How many rows are looked at before the first batch, whatever its size; of long rows fewer."""
+"""Number of rows that are read before the first batch of any size; fewer if rows are long."""
 
-_MANY = 10  # rows from which on a label that never comes again is odd
-_ENOUGH = 100  # values from which on a column of text that hardly repeats any is noted
-_NOTED = 0.1  # share of numbers from which on a column that is read as text is noted
+_MANY = 10  # number of rows from which on a label that occurs only once is suspicious
+_ENOUGH = 100  # number of values from which on a text column without repeated values is noted
+_NOTED = 0.1  # share of numbers from which on a warning about a text column is due
 
 Cells = Sequence[str]
 
 
 def has_header(first: Cells, rows: Sequence[Cells], options: Options, numbers: Numbers) -> bool:
-    """Whether the first row names the columns.
+    """Return whether the first row is a header.
 
-    It does if it holds no number, or a column that an option names. Otherwise the other rows tell:
-    a label that is text where the others are numbers is a name, and so is a row of the numbers
-    from 0 or 1 on. SourceError where a row of integers may be both.
+    It is one if it has no number, or a name that an option gives. Otherwise the other rows decide:
+    text above a column of numbers is a name, and so is a row of the numbers from 0 or 1 on. Raise
+    SourceError if a row of integers may be either.
     """
     named = (*options.roles.values(), *options.categorical, *options.drop)
     names = (name for name in named if isinstance(name, str) and name in first)
@@ -70,10 +70,10 @@ def _may_be_name(cell: str) -> bool:
 
 
 def read_as_text(cells: Sequence[str], numbers: Numbers, *, is_time: bool) -> bool:
-    """Whether a column is text, given the cells of the first rows.
+    """Return whether a column is text, given the cells of the first rows.
 
-    It holds numbers if at least half of its values are numbers, or if there are none. Times are
-    dates if the first one is such as 20200131.
+    A column has numbers if at least half of its values are numbers, or if it has no values. Times
+    are dates if the first one is like 20200131.
     """
     if not is_time and numbers.are_numbers(cells):
         return False
@@ -88,7 +88,7 @@ def read_as_text(cells: Sequence[str], numbers: Numbers, *, is_time: bool) -> bo
 def note_text(name: str, cells: Sequence[str], numbers: Numbers, becomes: str) -> str | None:
     """Return a warning about a column that is read as text, or None.
 
-    ``becomes`` is what each of its values makes: a feature or a class.
+    ``becomes`` is what each value becomes: a feature or a class.
     """
     counts = Counter(cells)
     values = [value for value in counts if not numbers.is_missing(value)]

@@ -1,4 +1,4 @@
-"""Cells of text as numbers: marks for missing values, the decimal sign, exact labels."""
+"""Conversion of text to numbers: missing values, decimal signs, exact labels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOT_A_NUMBER = frozenset(
 """Marks of a missing number, in lower case. In a column of text ``-`` or ``none`` is a value."""
 
 _SPELLINGS = (str, str.upper, str.lower, str.title, str.capitalize)
-# Digits with separators of thousands, a decimal sign, a unit in front or behind.
+# Digits with thousands separators, a decimal sign, and a unit before or after.
 _LIKE = re.compile(
     r"[-+(]?\s?[$€£¥₹]?\s?"
     r"(?:\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d*)?|[.,]\d+)"
@@ -43,7 +43,7 @@ _LIKE = re.compile(
 
 
 class Numbers:
-    """Reads the numbers of a csv file, which may have marks and a decimal sign of its own.
+    """Reader of the numbers of a csv file, with its marks of missing values and its decimal sign.
 
     >>> numbers = Numbers(na=["-9"], decimal=",")
     >>> numbers.number("3,5"), numbers.number("-9"), numbers.is_number("3.5")
@@ -57,35 +57,35 @@ class Numbers:
 
     @property
     def given_marks(self) -> list[str]:
-        """Those of ``na``, which may be numbers."""
+        """Marks of missing values from the option ``na``, which may be numbers."""
         return sorted(self._na)
 
     @property
     def marks(self) -> list[str]:
-        """Marks of a missing number as they are mostly written, for readers that take a list."""
+        """Usual spellings of the marks of a missing number, for readers that need a list."""
         usual = {spell(mark) for mark in NOT_A_NUMBER for spell in _SPELLINGS}
         return sorted(usual | self._missing)
 
     def is_missing(self, cell: str) -> bool:
-        """Whether nothing is in the cell of a column of text."""
+        """Return whether a cell of a text column is missing."""
         return cell in self._missing or cell.isspace() or cell.strip() in self._na
 
     def known(self, cells: Sequence[str]) -> list[str | None]:
-        """Return the cells of a column of text, None for those that are missing."""
+        """Return the cells of a text column, None for missing ones."""
         missing = {cell for cell in set(cells) if self.is_missing(cell)}
         return [None if cell in missing else cell for cell in cells] if missing else list(cells)
 
     def is_missing_number(self, cell: str) -> bool:
-        """Whether nothing is in the cell of a column of numbers."""
+        """Return whether a cell of a column of numbers is missing."""
         mark = cell.strip()
         return mark.lower() in NOT_A_NUMBER or mark in self._na
 
     def number(self, cell: str) -> float:
-        """Return the number in the cell, NaN if it is missing; raise ValueError for text."""
+        """Return the number in a cell, NaN if missing; raise ValueError for text."""
         return math.nan if self.is_missing_number(cell) else float(self._plain(cell))
 
     def label(self, cell: str) -> float:
-        """Return the number in the cell, as an integer if double has too few digits."""
+        """Return the number in a cell, as an integer if float64 has too few digits."""
         value = self.number(cell)
         if not 2**53 <= abs(value) < math.inf:
             return value
@@ -95,14 +95,14 @@ class Numbers:
         return int(exact)
 
     def is_number(self, cell: str) -> bool:
-        """Whether the cell holds a number that is not missing."""
+        """Return whether a cell has a number that is not missing."""
         try:
             return not math.isnan(self.number(cell))
         except ValueError:
             return False
 
     def are_numbers(self, cells: Sequence[str]) -> bool:
-        """Whether all are numbers or missing, as far as a quick look can tell."""
+        """Return whether all cells are numbers or missing, by a quick check that may say no."""
         try:
             list(map(float, cells))
         except ValueError:
@@ -110,14 +110,14 @@ class Numbers:
         return self.decimal == "." and "_" not in "".join(cells)
 
     def _plain(self, cell: str) -> str:
-        """Return the cell as text for ``float``."""
-        if "_" in cell or (self.decimal == "," and "." in cell):  # Python would read 1_000
+        """Return a cell as text for ``float``."""
+        if "_" in cell or (self.decimal == "," and "." in cell):  # Python accepts 1_000
             raise ValueError(cell)
         return cell.replace(self.decimal, ".")
 
 
 def is_like_number(cell: str) -> bool:
-    """Whether people would call it a number: also ``1,234.5``, ``3,5``, ``$5`` and ``12 %``."""
+    """Return whether a cell looks like a number: also ``1,234.5``, ``3,5``, ``$5`` and ``12 %``."""
     text = cell.strip()
     if len(text) > 2 and text[0] == text[-1] == "'":
         text = text[1:-1]
@@ -125,12 +125,12 @@ def is_like_number(cell: str) -> bool:
 
 
 def is_grouped(cell: str) -> bool:
-    """Whether all commas may be those of thousands: ``1,234,567``."""
+    """Return whether all commas may be thousands separators: ``1,234,567``."""
     return re.fullmatch(r"\s*[-+]?\d{1,3}(?:,\d{3})+\s*", cell) is not None
 
 
 def note_numbers(what: str, name: str, value: str) -> None:
-    """Warn of a column or key of numbers that are text, of which a value is given."""
+    """Warn of a column or key with numbers as text; ``value`` is an example."""
     warnings.warn(
         f"{what.capitalize()} {name!r} holds numbers as text, such as {value!r}, so each value is "
         f"a feature. Convert them to numbers, or pass {arg('categorical', name)} if they are "

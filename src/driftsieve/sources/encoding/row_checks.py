@@ -1,4 +1,4 @@
-"""What rows that come one by one must be like, before they decide anything."""
+"""Checks of single rows, before they decide anything."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROW_ERRORS = (ValueError, TypeError, OverflowError)
 
 
 def refuse_as_batch(label: Any, weight: float, t: float) -> None:
-    """Raise what ``Batch`` would for the label, the weight or the time of a row."""
+    """Raise the error of ``Batch`` for the label, weight or time of a row."""
     is_odd = isinstance(label, float | np.floating) and not label.is_integer()
     if label is None or is_odd or not (0 <= weight <= MAX_WEIGHT and math.isfinite(t)):
         Batch.of(np.empty((1, 0)), [label], sample_weight=[weight], time=[t])

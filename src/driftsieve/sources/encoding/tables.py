@@ -1,4 +1,4 @@
-"""Tables to matrices: numeric columns as they are, one indicator feature per category of text."""
+"""Tables as matrices: numeric columns, and one indicator feature per category of text."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from driftsieve.sources.encoding.features import FeatureError, Features, csr_of_
 
 Values = NDArray[Any] | Sequence[str | None]  # numbers (NaN is missing), or text (None is missing)
 Table = Mapping[str, Values]
-_MISSING, _NEW = -1, -2  # in place of the index of a feature
+_MISSING, _NEW = -1, -2  # stands for the index of a feature
 _DIGITS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # dates that look like numbers
 
 
 class Roles(NamedTuple):
-    """What the columns are for, by name; positions count among all, whatever is dropped."""
+    """The roles of columns, by name. Positions count all columns, including dropped ones."""
 
     target: str | None
     time: str | None
@@ -52,32 +52,30 @@ class Roles(NamedTuple):
 
 
 class TableEncoder:
-    """Encodes the tables of one stream, whose columns may not change their names or kinds.
+    """Encoder of the tables of a stream, whose columns keep their names and kinds.
 
-    Numeric columns come first, in their order. If there are text columns, every batch is CSR and
-    categories follow in order of first appearance, named ``column=value``: features are only
-    ever added at the end. A missing category sets no indicator.
+    Numeric columns come first, in their order. If there are text columns, every batch is CSR, and
+    categories follow in order of first appearance, named ``column=value``: features are only added
+    at the end. A missing category sets no indicator.
     """
 
     def __init__(self, options: Options, *, has_labels: bool = False) -> None:
         self.options = options
-        self._has_labels = has_labels  # in no column
+        self._has_labels = has_labels  # not in a column
         self._roles: Roles | None = None
         self._is_text: dict[str, bool] | None = None
-        self.text: list[
-            str
-        ] = []  # the columns of it that are features, as the first table has them
+        self.text: list[str] = []  # the feature columns, in the order of the first table
         self._features = Features(options)
         self._has_digits: bool | None = None  # times are dates such as 20200131
 
     @property
     def kinds(self) -> dict[str, str]:
-        """What each column is read as, once the first table has come."""
+        """Kind of each column, once the first table was read."""
         texts = self._is_text or {}
         return {name: "text" if text else "numbers" for name, text in texts.items()}
 
     def roles(self, columns: Sequence[str]) -> Roles:
-        """Return the roles of the columns, which the first table decides for all."""
+        """Return the roles of the columns, which the first table decides."""
         if self._roles is None:
             roles = Roles.of(columns, self.options)
             if roles.target is None and not self._has_labels:
@@ -91,7 +89,7 @@ class TableEncoder:
     def encode(
         self, table: Table, n_rows: int, arrays: Mapping[str, NDArray[Any]] | None = None
     ) -> Encoded:
-        """Encode a table for ``Batch.of``; ``arrays`` are the roles without a column."""
+        """Encode a table for ``Batch.of``; ``arrays`` has the roles without a column."""
         roles = self.roles(list(table))
         is_text = {name: not isinstance(values, np.ndarray) for name, values in table.items()}
         if self._is_text is None:
@@ -109,7 +107,7 @@ class TableEncoder:
         y, weight, t = map((arrays or {}).get, ("target", "sample_weight", "time"))
         if y is None:
             y = _array(table[roles.target or ""])
-        if roles.sample_weight is not None:  # maybe the label, whose digits are kept
+        if roles.sample_weight is not None:  # may be the label, whose digits are kept
             weight = np.asarray(table[roles.sample_weight], np.float64)
         has_dates = False
         if roles.time is not None:
@@ -118,7 +116,7 @@ class TableEncoder:
         return Encoded(X, y, weight, t, features.names, features.ignored, has_dates=has_dates)
 
     def _times(self, values: Values) -> tuple[NDArray[Any], bool]:
-        """Clock readings, and whether they are dates, of which numbers may be the digits."""
+        """Return the times, and whether they are dates, possibly written as numbers."""
         if not isinstance(values, np.ndarray):
             return np.array([second(value) for value in values], dtype=np.float64), True
         if values.dtype.kind == "M":
@@ -169,12 +167,12 @@ class TableEncoder:
         chosen = np.empty((len(X), len(self.text)), dtype=np.int64)
         for j, name in enumerate(self.text):
             chosen[:, j] = _places(name, table[name], features)
-        # row by row, as any other cut of the rows into batches would meet them
+        # in the order of any other split of the rows into batches
         for i, j in np.argwhere(chosen == _NEW).tolist():
             name = self.text[j]
             text: Any = table[name][i]
             chosen[i, j] = features[name, text]
-        chosen.sort(axis=1)  # canonical CSR from the start
+        chosen.sort(axis=1)  # canonical CSR
         width = X.shape[1] + chosen.shape[1]
         indices = np.empty((len(X), width), index_type(len(features)))
         indices[:, : X.shape[1]], indices[:, X.shape[1] :] = np.arange(X.shape[1]), chosen
@@ -193,7 +191,7 @@ def _places(name: str, values: Values, features: Features) -> NDArray[np.int64]:
 
 
 def _check_time(table: Table, name: str | None) -> None:
-    """Dates that are not ISO fail at once, with an example; one odd date is one bad row."""
+    """Raise an error if the first time is not an ISO date; a later one is a bad row."""
     values = [] if name is None else table[name]
     first = next((value for value in values if value is not None), None)
     if isinstance(first, str) and math.isnan(second(first)):
@@ -222,7 +220,7 @@ def category(value: Any) -> str | None:
 
 
 def is_position(wanted: Any, n_columns: int) -> bool:
-    """Whether one of so many columns may be meant by its position."""
+    """Return whether ``wanted`` may be the position of one of so many columns."""
     try:
         return -n_columns <= int(wanted) < n_columns
     except (ValueError, TypeError):

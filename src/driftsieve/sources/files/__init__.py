@@ -1,1 +1,1 @@
-"""Sources in files: one module per format, and what they share."""
+"""Sources in files: one module per format, and their common parts."""

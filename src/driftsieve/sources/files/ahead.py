@@ -1,4 +1,4 @@
-"""Chunks of a file that threads parse while earlier ones are in use."""
+"""Chunks of a file, parsed by threads while earlier ones are in use."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from driftsieve.sources.files.paths import File, quick_pyarrow
 Chunk = TypeVar("Chunk")
 Parsed = TypeVar("Parsed")
 
-_LARGE = 4 << 20  # bytes of a file that is worth a thread
-_THREADS = 4  # more wait for the one that takes what they parsed
-_ROWS = 1 << 16  # at most, ahead of those in use
+_LARGE = 4 << 20  # bytes of a file per thread
+_THREADS = 4  # more threads would wait for the consumer
+_ROWS = 1 << 16  # largest number of batches ahead of the one in use
 
 
 def n_ahead(file: File, batch_size: int) -> int:
-    """How many batches to read ahead: none of a pipe, whose rows are used as they come."""
+    """Return how many batches to read ahead: none for a pipe, whose rows are used at once."""
     if file.size is None or file.size < _LARGE or (pa := quick_pyarrow(file.size)) is None:
         return 0
     cores = pa.cpu_count()
@@ -29,9 +29,9 @@ def n_ahead(file: File, batch_size: int) -> int:
 def ahead(
     tasks: Iterable[tuple[Chunk, Callable[[], Parsed]]], n: int
 ) -> Iterator[tuple[Chunk, Parsed]]:
-    """Each chunk with the result of its task, in order; ``n`` threads run the tasks.
+    """Yield each chunk with the result of its task, in order; ``n`` threads run the tasks.
 
-    A ``SourceError`` of the tasks is raised where it would be without threads.
+    A ``SourceError`` of a task is raised at the same chunk as without threads.
     """
     if not n:
         for chunk, task in tasks:

@@ -1,4 +1,4 @@
-"""Arrow files and streams (Feather is an Arrow file), and what parquet has in common with them."""
+"""Arrow files and streams (Feather is an Arrow file), and common parts of parquet."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLOCK = 1 << 20
 
 
 class ArrowReader:
-    """Reads Arrow IPC files, a record batch at a time, and Arrow streams."""
+    """Reader of Arrow IPC files, one record batch at a time, and of Arrow streams."""
 
     kind = "Arrow"
 
@@ -32,15 +32,15 @@ class ArrowReader:
 
     def read(self, file: File) -> Iterator[Rows]:
         with opened(file) as (raw, stream):
-            batches = _record_batches(file, _Doubting(stream))
+            batches = _record_batches(file, _OnDemand(stream))
             for table in tables(batches, file, self._options.batch_size):
                 rows = rows_of(table, self._encoder)
                 rows.bytes_read = 0 if file.size is None else raw.tell()
                 yield rows
 
 
-class _Doubting:
-    """A stream that makes no room for bytes before they are there, however many are asked for."""
+class _OnDemand:
+    """A stream that allocates no memory for bytes that do not exist, whatever size is requested."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -84,14 +84,14 @@ def rows_of(table: Any, encoder: TableEncoder) -> Rows:
 
 
 def tables(batches: Iterator[Any], file: File, size: int) -> Iterator[Any]:
-    """Record batches cut and joined into tables of ``size`` rows; errors name file and row."""
+    """Yield tables of ``size`` rows made of record batches; errors name the file and the row."""
     pa = pyarrow("Reading Arrow and parquet files")
     pending: list[Any] = []
     n_pending = n_done = 0
     try:
         for batch in batches:
             check_unique(batch.schema.names)
-            batch.validate(full=True)  # text that is not UTF-8, offsets that point outside
+            batch.validate(full=True)  # text that is not UTF-8, or offsets outside of the array
             start = 0
             while n_pending + batch.num_rows - start >= size:
                 pending.append(batch.slice(start, size - n_pending))

@@ -1,4 +1,4 @@
-"""bz2 and xz files: compressed streams, one after the other, of which none is passed over."""
+"""bz2 and xz files: one or more compressed streams, all of which are read."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-MAX_MEMORY = 1 << 27  # bytes; xz -9 makes files that need half of it
+MAX_MEMORY = 1 << 27  # bytes; files made by xz -9 need half of it
 _BLOCK = 1 << 16
 
 
 class Streams(io.RawIOBase):
-    """The bytes that the streams in a file hold; zeros, in whole units, may follow each of them.
+    """The bytes of the streams in a file. Each may be followed by zeros, in whole units.
 
-    Whatever else follows a stream must be another. ``BZ2File`` and ``LZMAFile`` end without a word
-    where it cannot be read, and all the rows in it would be missing.
+    Anything else after a stream must be another stream. ``BZ2File`` and ``LZMAFile`` end silently
+    at data that they cannot read, and its rows would be missing.
     """
 
     def __init__(self, raw: Any, decoder: Callable[[], Any], unit: int = 1) -> None:
@@ -26,7 +26,7 @@ class Streams(io.RawIOBase):
         self._new_decoder = decoder
         self._decoder = decoder()
         self._unit = unit
-        self._is_empty = True  # as far as is known
+        self._is_empty = True  # None if not known yet
 
     def readable(self) -> bool:
         return True
@@ -67,7 +67,7 @@ class Streams(io.RawIOBase):
 def bz2_file(raw: Any) -> Streams:
     """Return the uncompressed bytes of a bz2 file.
 
-    ``bzip2`` warns of zeros and passes over all that follows them: here it is read.
+    ``bzip2`` warns of zeros and ignores what follows them. Here it is read.
     """
     return Streams(raw, bz2.BZ2Decompressor)
 
@@ -75,7 +75,8 @@ def bz2_file(raw: Any) -> Streams:
 def xz_file(raw: Any) -> Streams:
     """Return the uncompressed bytes of an xz file, within ``MAX_MEMORY``.
 
-    A header may ask for 4 GiB, and ``LZMAFile`` takes them. Padding is zeros in units of four.
+    A header may request 4 GiB, which ``LZMAFile`` would allocate. Padding is zeros in units of
+    four.
     """
     limited = partial(lzma.LZMADecompressor, lzma.FORMAT_AUTO, memlimit=MAX_MEMORY)
     return Streams(raw, limited, unit=4)

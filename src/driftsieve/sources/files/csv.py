@@ -17,16 +17,16 @@ from driftsieve.sources.files.ahead import ahead, n_ahead
 from driftsieve.sources.files.csv_records import Records
 from driftsieve.sources.files.paths import File
 
-OTHER_DELIMITERS = {";": ";", "\t": r"\t", "|": "|"}  # as they are typed
+OTHER_DELIMITERS = {";": ";", "\t": r"\t", "|": "|"}  # as typed on the command line
 
 
 class CsvReader:
-    """Reads CSV files that have the same columns.
+    """Reader of csv files with the same columns.
 
-    The first ``SAMPLE`` rows are looked at before any is given out: ``has_header`` says whether
-    the first one names the columns, which are called ``x0``, ``x1`` and so on otherwise, and
-    ``CellParser.decide`` what they hold. ``Records`` says what a row is; where pyarrow is installed
-    it reads chunks without bad rows, several times faster.
+    The first ``SAMPLE`` rows are read before any is returned: ``has_header`` decides whether the
+    first row is a header (columns without names are x0, x1, ...), and ``CellParser.decide`` decides
+    the kinds of columns. ``Records`` splits rows. pyarrow, if installed, parses chunks without bad
+    rows, several times faster.
     """
 
     usual_delimiter = ","
@@ -67,7 +67,7 @@ class CsvReader:
     def _start(
         self, file: File, first: text.Line, records: Iterator[text.Line]
     ) -> tuple[CellParser, Sequence[str], list[text.Line]]:
-        """Look at the first rows: who reads them, what columns are called, and those of data."""
+        """Read the first rows: decide the parser, column names, and the first row of data."""
         cells = self._first_cells(file, *first)
         seen = list(_sample(records))
         rows = [row for _, record in seen if (row := self._row(record, len(cells)))]
@@ -113,10 +113,10 @@ class CsvReader:
         return cells if len(cells) == width else None
 
     def _roles(self, file: File, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Roles:
-        """Return the roles of the columns. Unnamed columns of row numbers are left out.
+        """Return the roles of the columns, and leave out columns of row numbers without a name.
 
-        These are the numbers of rows that pandas and R write first, and what follows a delimiter
-        at the end of every line.
+        pandas and R write such a column first. Empty columns after a delimiter at the end of every
+        line are left out too.
         """
         roles = self._encoder.roles(columns)
         if "" not in columns or "" in {*roles.no_features, *roles.categorical}:
@@ -141,7 +141,7 @@ class CsvReader:
 
 
 class TsvReader(CsvReader):
-    """Reads TSV files."""
+    """Reader of tsv files."""
 
     usual_delimiter = "\t"
 

@@ -1,4 +1,4 @@
-"""Records of CSV text: a line each, or several where a quoted field holds line ends."""
+"""Records of csv text: one line each, or several if a quoted field has line ends."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from driftsieve.sources.encoding.cells import row_of
 from driftsieve.sources.files.text import MAX_LINE, Chunk, Line, Text, without_blank
 
 NOT_CLOSED = "A quoted field must be closed, got no closing quote."
-_AT_ONCE = 2048  # lines; those after an open field are copied for each field that is never closed
+# largest number of lines of a record, because they are copied for each field that is not closed
+_AT_ONCE = 2048
 
 
 class Records:
-    """The records of a text, as the csv module has them.
+    """The records of a text, as the csv module defines them, with one exception.
 
-    But a quoted field may go beyond its line only if a quote ends it before the next delimiter
-    or line end, and the record then has ``width`` columns. Otherwise a quote went astray: the line
-    is bad, and the next one is read on its own.
+    A quoted field may continue on the next line only if its closing quote is followed by a
+    delimiter or a line end, and if the record then has ``width`` columns. Otherwise the quote is an
+    error: the line is bad, and the next line is parsed separately.
     """
 
     def __init__(self, source: Text, delimiter: str) -> None:
-        self.width: int | None = None  # unknown as yet
+        self.width: int | None = None  # not known yet
         self._source = source
         self._delimiter = delimiter
-        self._again = io.BytesIO()  # lines that were read in vain for the end of a field
-        self._too_long = ""  # the line after them, in words
+        self._again = io.BytesIO()  # lines in which the end of a field was not found
+        self._too_long = ""  # the line after them, as text
         self._number = 0
         comma = re.escape(delimiter.encode())
         within = rb'[^"]*+(?:""[^"]*+)*+'
@@ -36,7 +37,7 @@ class Records:
         strict = rb'(?:"%b"|[^"%b\r\n]*+)' % (within, comma)
         loose = rb'(?:"%b"[^%b\r\n]*+|%b|)' % (within, comma, unquoted)
         opening = rb'"%b' % within
-        # Lines whose quotes are all around fields or doubled are rows: most are, so this is faster.
+        # Most lines have quotes only around fields, or doubled ones. This check is faster.
         self._closed = re.compile(rb"%b(?:%b%b)*+[\r\n]*+" % (strict, comma, strict))
         self._opens = re.compile(rb"(?:%b%b)*+%b" % (loose, comma, opening))
         self._goes_on = re.compile(within)
@@ -44,9 +45,9 @@ class Records:
         self._reopens = re.compile(rb'%b"%b(?:%b%b)*+%b' % (within, comma, loose, comma, opening))
 
     def take(self, n: int) -> Chunk:
-        """Up to ``n`` records with the numbers of their lines; none at the end.
+        """Return up to ``n`` records with the numbers of their lines; none at the end.
 
-        Lines that are records by themselves, as most are, are taken many at a time.
+        Lines that are complete records, as most are, are taken in chunks.
         """
         while not self._has_lines_again and (lines := self._source.read_lines(min(n, _AT_ONCE))):
             whole = self._n_whole(lines)
@@ -65,7 +66,7 @@ class Records:
         return bool(self._too_long) or self._again.tell() < len(self._again.getbuffer())
 
     def _n_whole(self, lines: Sequence[Any]) -> int:
-        """How many of the lines, from the first on, are records by themselves."""
+        """Return how many of the lines, from the first on, are complete records."""
         if isinstance(lines[0], bytes) and b'"' in b"".join(lines):
             for i, line in enumerate(lines):
                 if self._is_open(line):
@@ -73,7 +74,7 @@ class Records:
         return len(lines)
 
     def _is_open(self, line: bytes) -> bool:
-        """Whether a quoted field goes on in the next line."""
+        """Return whether a quoted field continues on the next line."""
         return (
             b'"' in line
             and not self._closed.fullmatch(line)
@@ -110,7 +111,7 @@ class Records:
         return problem
 
     def _add_lines(self, record: io.BytesIO) -> str | None:
-        """Read on to the end of the record; or say that there is none."""
+        """Read to the end of the record; return False if it has none."""
         fields = 1
         while record.tell() <= MAX_LINE and (self.width is None or fields <= self.width):
             more = self._next()

@@ -14,7 +14,7 @@ from driftsieve.sources.files.paths import File
 
 
 class JsonlReader:
-    """Reads files whose lines are JSON objects; ``DictEncoder`` says what becomes of the keys."""
+    """Reader of files whose lines are JSON objects; see ``DictEncoder`` for their encoding."""
 
     def __init__(self, options: Options) -> None:
         if options.target is None:

@@ -15,7 +15,7 @@ _BUFFER = 1 << 16
 
 
 class ParquetReader(ArrowReader):
-    """Reads parquet files, some pages of each column at a time."""
+    """Reader of parquet files, some pages of each column at a time."""
 
     kind = "parquet"
 
@@ -30,7 +30,7 @@ class ParquetReader(ArrowReader):
         for table in tables(_record_batches(file, size, total), file, size):
             done += len(table)
             rows = rows_of(table, self._encoder)
-            # what the file says of itself may be wrong
+            # the metadata of the file may be wrong
             rows.bytes_read = (file.size or 0) * done // max(total[0], done, 1)
             yield rows
 
@@ -38,10 +38,11 @@ class ParquetReader(ArrowReader):
 def _record_batches(file: File, size: int, total: list[int]) -> Iterator[Any]:
     from pyarrow import parquet
 
-    # Without pre_buffer=False pyarrow reads ahead until the whole file is in memory. With a buffer
-    # it makes room for whatever length a page claims to have, so small files go without.
+    # Without pre_buffer=False pyarrow reads the whole file into memory. With a buffer it allocates
+    # the length that a page claims to have, so small files are read without one.
     metadata = parquet.read_metadata(file.name)
-    at_once = max(1, metadata.num_columns) * (file.size or 0)  # what columns may claim, and no more
+    # the largest size that columns may claim
+    at_once = max(1, metadata.num_columns) * (file.size or 0)
     settings = {"pre_buffer": False, "buffer_size": 0 if at_once <= _AT_ONCE else _BUFFER}
     with parquet.ParquetFile(file.name, metadata=metadata, **settings) as source:
         total[0] = metadata.num_rows

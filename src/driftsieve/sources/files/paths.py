@@ -1,4 +1,4 @@
-"""Files by name: which ones are meant, what is in them, and how their bytes are read."""
+"""Files by name: which ones are meant, their formats, and how their bytes are read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SUFFIXES = {
 }
 _SMALL = 1 << 18  # bytes of text
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-# What decompressors and the operating system raise; pyarrow's errors are ValueError and OSError.
+# Errors of decompressors and the operating system; those of pyarrow are ValueError and OSError.
 READ_ERRORS = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
 
 
@@ -68,9 +68,9 @@ class File:
 
 
 def find(names: list[str | PathLike[str]]) -> list[File]:
-    """Return the existing files of names and patterns; matches are sorted.
+    """Return the existing files for names and patterns; matches are sorted.
 
-    A file that is named twice, as by a name and a pattern, is read once, with a warning.
+    A file that is given twice, for example by a name and a pattern, is read once, with a warning.
     """
     files: dict[object, File] = {}
     for file in (file for name in names for file in _matches(str(name))):
@@ -107,14 +107,14 @@ def _matches(name: str) -> list[File]:
 
 
 def _n_hidden(path: Path) -> int:
-    """How many parts begin with a dot, which no wildcard matches, as in a shell."""
+    """Return how many parts begin with a dot, which a wildcard does not match, as in a shell."""
     return sum(part.startswith(".") for part in path.parts)
 
 
 def _checked(path: Path) -> File:
     try:
         found = path.stat()
-    except OSError as problem:  # a link that leads nowhere, or what vanished since it was found
+    except OSError as problem:  # a broken link, or a file that was removed since
         raise SourceError(problem.strerror, str(path)) from problem
     if stat.S_ISDIR(found.st_mode):
         raise SourceError(
@@ -126,7 +126,7 @@ def _checked(path: Path) -> File:
 
 @contextmanager
 def opened(file: File) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """Open a file; yield it, to ask for the position, and its uncompressed bytes."""
+    """Open a file; yield it (for its position) and its uncompressed bytes."""
     if file.name == "-":
         yield sys.stdin.buffer, sys.stdin.buffer
         return
@@ -154,7 +154,7 @@ def _uncompressed(raw: Any, compression: str | None) -> Any:
 
 
 def pyarrow(purpose: str) -> Any:
-    """Import and return a module that is needed only here."""
+    """Import and return a module of pyarrow."""
     try:
         import pyarrow as pa
     except ImportError as problem:
@@ -163,7 +163,7 @@ def pyarrow(purpose: str) -> Any:
 
 
 def quick_pyarrow(n_bytes: int) -> Any:
-    """Return pyarrow if it is installed and worth its import for so many bytes."""
+    """Return pyarrow if it is installed and faster for so many bytes, including its import."""
     if n_bytes < _SMALL and "pyarrow" not in sys.modules:
         return None
     try:

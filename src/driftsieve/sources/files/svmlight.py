@@ -14,17 +14,17 @@ from driftsieve.sources.base import Encoded, Options, Rows
 from driftsieve.sources.files import text
 from driftsieve.sources.files.paths import File
 
-MAX_LABEL = 2**53  # the parser reads doubles, and from here on several integers become the same
-FROM_ONE = "must be at least 1"  # part of the parser's message about an index 0
+MAX_LABEL = 2**53  # the parser reads doubles, in which larger integers are not exact
+FROM_ONE = "must be at least 1"  # part of the message of the parser about an index 0
 
 
 class SvmlightReader:
-    """Reads svmlight files as CSR batches, as wide as the largest index so far.
+    """Reader of svmlight files as CSR batches, as wide as the largest index so far.
 
-    An index means the same column in every file and at every place: indices start at 1, or at 0
-    with ``zero_based=True``. This is never guessed from the data, because a 0 may come late, or in
-    only one of the files that different machines read. A feature is called x and its index, or as
-    ``names`` has it.
+    An index means the same column everywhere in all files: indices start at 1, or at 0 with
+    ``zero_based=True``. This is never guessed from the data, because a 0 may come late, or in only
+    one of the files that different machines read. The name of a feature is x and its index, unless
+    ``names`` are given.
     """
 
     def __init__(self, options: Options) -> None:

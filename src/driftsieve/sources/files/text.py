@@ -1,4 +1,4 @@
-"""Text files, by lines (numbered, of bounded length) or by blocks."""
+"""Text files by lines (numbered, of bounded length) or by blocks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from driftsieve.exceptions import SourceError
 from driftsieve.sources.files.paths import READ_ERRORS, File, opened
 
-MAX_LINE = 64 << 20  # bytes; a longer line is a file without line ends, not a row
+MAX_LINE = 64 << 20  # bytes; a longer line means a file without line ends
 BLOCK = 1 << 16
 MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -24,35 +24,35 @@ MAGIC = {
     b"PK\x03\x04": "zip",
 }
 
-_START = 8  # bytes that tell what a file is
+_START = 8  # number of bytes that decide the kind of a file
 UNPACK = {"gzip": "gunzip -c", "bzip2": "bunzip2 -c", "xz": "xz -dc", "zstd": "zstd -dc"}
 
-Line = tuple[int, bytes | str]  # its number from 1 and its bytes, or why it cannot be used
-Chunk = tuple[list[int], list[bytes | str]]  # the numbers of some lines, and the lines
+Line = tuple[int, bytes | str]  # its number from 1, and its bytes or the cause of a bad line
+Chunk = tuple[list[int], list[bytes | str]]  # numbers of lines, and the lines
 
 
 class Text:
-    """An open text file, which is read either by lines or by blocks."""
+    """An open text file that is read by lines or by blocks."""
 
     def __init__(self, file: File, raw: Any, stream: Any) -> None:
         self._file = file
         self._raw = raw
         self._stream = stream
-        self._line = 0  # how many were read
+        self._line = 0  # number of lines read
         self._at_start = True
-        self._lines: list[bytes | str] = []  # of the last block
-        self._next = 0  # the first of them that was not read
-        self._rest: list[bytes] = []  # parts of the line that goes on in the next block
-        self._too_long = False  # that line is, and its parts are not kept
-        self._has_long = False  # one of the last block is
+        self._lines: list[bytes | str] = []  # lines of the last block
+        self._next = 0  # index of the first one that was not read
+        self._rest: list[bytes] = []  # parts of a line that continues in the next block
+        self._too_long = False  # the line is too long, and its parts are not kept
+        self._has_long = False  # a line of the last block is too long
 
     @property
     def bytes_read(self) -> int:
-        """How far reading has come in the file as it lies on disk."""
+        """Position in the file on disk."""
         return 0 if self._file.size is None else self._raw.tell()
 
     def take(self, n: int) -> Chunk:
-        """Up to ``n`` lines that are not blank; none at the end."""
+        """Return up to ``n`` lines that are not blank; none at the end."""
         while lines := self.read_lines(n):
             chunk = without_blank(lines, self._line - len(lines) + 1)
             if chunk[1]:
@@ -65,13 +65,13 @@ class Text:
             yield block
 
     def read_line(self) -> bytes | str:
-        """Return the next line, blank or not, or why it cannot be used; empty at the end."""
+        """Return the next line, blank or not, or the cause of a bad line; empty at the end."""
         return next(iter(self.read_lines(1)), b"")
 
     def read_lines(self, n: int) -> list[bytes | str]:
-        """Up to ``n`` of the next lines, blank or not, as many as are at hand; none at the end.
+        """Return up to ``n`` of the next lines, blank or not, that are in memory; none at the end.
 
-        Why a line cannot be used comes alone.
+        The cause of a bad line is returned alone.
         """
         if self._next == len(self._lines):
             self._lines, self._next = self._split(), 0
@@ -81,7 +81,7 @@ class Text:
         return lines
 
     def _split(self) -> list[bytes | str]:
-        """Return the lines that end in the next block in which any does."""
+        """Return the lines that end in the next block that has a line end."""
         while block := self._read_block():
             end = block.rfind(b"\n") + 1
             lines = self._with_rest(block[:end]) if end else []
@@ -93,12 +93,12 @@ class Text:
         return self._with_rest(b"")
 
     def _with_rest(self, block: bytes) -> list[bytes | str]:
-        """Return the lines of a block that ends one, the first of which began before it."""
+        """Return the lines of a block, the first of which began in earlier blocks."""
         data = b"".join([*self._rest, block])
         lines: list[bytes | str] = [*io.BytesIO(data).readlines()]
         problem = f"A line must have at most {MAX_LINE} bytes, got more."
         self._has_long = self._too_long or len(data) > MAX_LINE
-        if self._too_long:  # the end of it is the first of the lines, if there is any
+        if self._too_long:  # its end is the first of the lines, if there is one
             lines[:1] = [problem]
         if self._has_long:
             lines = [line if len(line) <= MAX_LINE else problem for line in lines]
@@ -108,13 +108,13 @@ class Text:
     def _read_block(self) -> bytes:
         try:
             block: bytes = self._stream.read1(BLOCK)
-            if self._at_start:  # a pipe may give a byte at a time
+            if self._at_start:  # a pipe may return one byte at a time
                 while len(block) < _START and b"\n" not in block:
                     if not (more := self._stream.read1(BLOCK)):
                         break
                     block += more
         except READ_ERRORS as problem:
-            # Decompressors fail a block at a time, and keep what comes before to themselves.
+            # Decompressors fail for a whole block, and do not return the bytes before the error.
             where = f"{'near ' if self._file.compression else ''}line {self._line + 1}"
             raise SourceError(
                 f"The file cannot be read: {problem}", self._file.name, where
@@ -132,7 +132,7 @@ class Text:
             raise self._error("Text must be UTF-8, got UTF-16. Use iconv -f UTF-16 -t UTF-8.")
         if b"\0" in data[:100].partition(b"\n")[0]:
             raise self._error("A file must be text, got binary data.")
-        return data.removeprefix(b"\xef\xbb\xbf")  # the mark that some editors put before UTF-8
+        return data.removeprefix(b"\xef\xbb\xbf")  # byte order mark
 
     def _error(self, cause: str, kind: str = "") -> SourceError:
         if self._file.name == "-" and kind in UNPACK:
@@ -157,7 +157,7 @@ def open_text(file: File) -> Iterator[Text]:
 
 
 def chunked(seen: Sequence[Line], take: Callable[[int], Chunk], size: int) -> Iterator[Chunk]:
-    """Chunks of ``size`` lines: those that were seen, then what ``take`` gives."""
+    """Yield chunks of ``size`` lines: those that were read before, then those of ``take``."""
     start = 0
     while True:
         first = seen[start : start + size]

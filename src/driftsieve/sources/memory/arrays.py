@@ -17,7 +17,7 @@ from driftsieve.sources.base import Encoded, Options, Rows
 
 
 class ArrayReader:
-    """Reads a matrix by slices of rows; target, time and weight are arrays or columns of it."""
+    """Reader of a matrix by slices of rows; target, time and weight are arrays or columns of it."""
 
     def __init__(self, X: Any, options: Options) -> None:
         options.refuse(
@@ -65,7 +65,7 @@ def _column(part: Any, given: Any, rows: slice) -> Any:
 
 
 def arrays_of(options: Options, n_rows: int) -> dict[str, NDArray[Any]]:
-    """Target, weight and time where they are arrays and no columns of the source."""
+    """Return target, weight and time if they are arrays and not columns of the source."""
     return {
         role: _aligned(value, n_rows, role)
         for role, value in options.roles.items()
@@ -74,9 +74,9 @@ def arrays_of(options: Options, n_rows: int) -> dict[str, NDArray[Any]]:
 
 
 def _aligned(values: Any, n_rows: int, what: str) -> NDArray[Any]:
-    """One value for each row of the source."""
+    """Return one value for each row of the source."""
     refuse_masked(values, what)
-    # Labels in a list stay what they are: numpy would make text of the number in ["a", 1].
+    # Labels in a list are kept: numpy would convert the number in ["a", 1] to a string.
     is_list = what == "target" and isinstance(values, list)
     array = np.array(values, dtype=object) if is_list else np.asarray(values)
     if array.shape != (n_rows,):

@@ -39,9 +39,9 @@ from driftsieve.sources.memory.arrays import arrays_of
 
 
 class FrameReader:
-    """Reads a frame by slices; target, time and weight are arrays or columns of it.
+    """Reader of a frame by slices; target, time and weight are arrays or columns of it.
 
-    Features have names where ``Bank.update`` gives them names, and where categories need them.
+    Features have names if ``Bank.update`` would give them names, or if categories need them.
     """
 
     def __init__(self, native: Any, options: Options) -> None:
@@ -55,7 +55,7 @@ class FrameReader:
         self._batch_size = options.batch_size
         self._encoder = TableEncoder(options, has_labels="target" in self._arrays)
         self._roles = self._encoder.roles(list(columns.values()))
-        self._numbers = {  # of any kind, or nothing at all
+        self._numbers = {  # of any type, or without values
             str(name)
             for name, series in zip(columns, self._frame.iter_columns(), strict=True)
             if str(name) not in self._roles.categorical
@@ -75,7 +75,7 @@ class FrameReader:
             part = self._frame[rows]
             arrays = {role: values[rows] for role, values in self._arrays.items()}
             table = {
-                name: np.full(len(part), np.nan)  # nothing in this part of it
+                name: np.full(len(part), np.nan)  # no values in this part
                 if name in self._numbers and not isinstance(values, np.ndarray)
                 else values
                 for name, values in table_of(part, self._roles).items()
@@ -102,7 +102,7 @@ def without_index(native: Any, options: Options) -> Any:
 
 
 def _as_text(options: Options, columns: Mapping[Any, str]) -> Options:
-    """Return the options with names of columns as text, which may be any object in pandas."""
+    """Return the options with names of columns as text, because pandas allows any object."""
 
     def text(wanted: Any) -> Any:
         is_name = isinstance(wanted, str | Real | tuple) and wanted in columns
@@ -121,7 +121,7 @@ def _as_text(options: Options, columns: Mapping[Any, str]) -> Options:
 def table_of(frame: nw.DataFrame[Any], roles: Roles, texts: Collection[str] = ()) -> Table:
     """Return the columns that are not dropped, each as numbers or as text.
 
-    One of no type, which holds nothing, is text if it is among ``texts``.
+    A column without a type and values is text if it is in ``texts``.
     """
     columns = zip(map(str, frame.columns), frame.iter_columns(), strict=True)
     return {
@@ -134,8 +134,8 @@ def table_of(frame: nw.DataFrame[Any], roles: Roles, texts: Collection[str] = ()
 
 
 def note_texts(frame: nw.DataFrame[Any], table: Table, encoder: TableEncoder) -> None:
-    """Warn of columns of text whose values are all numbers in the first table of a stream."""
-    if encoder.kinds:  # not the first
+    """Warn of text columns whose values are all numbers in the first table of a stream."""
+    if encoder.kinds:  # not the first table
         return
     roles, numbers = encoder.roles(list(table)), Numbers()
     columns = zip(map(str, frame.columns), frame.iter_columns(), strict=True)
@@ -164,7 +164,7 @@ def _values(series: nw.Series[Any], name: str, roles: Roles) -> Values:
     if name in roles.categorical or dtype in (nw.String, nw.Categorical, nw.Enum):
         return _categories(series, name)
     if dtype == nw.Unknown and hasattr(getattr(series.to_native(), "dtype", None), "tz"):
-        # narwhals does not know all names of zones that pandas has
+        # narwhals does not support all time zones of pandas
         series = nw.from_native(series.to_native().dt.tz_convert("UTC"), series_only=True)
         dtype = series.dtype
     if dtype.is_float() or (has_integers(series) and series.null_count() == 0):
@@ -207,10 +207,10 @@ def _of_arrow(series: nw.Series[Any], *, exact: bool) -> nw.Series[Any]:
 
 
 def _categories(series: nw.Series[Any], name: str) -> list[str | None]:
-    """Return the name of each value; a cast of all would depend on the other values."""
+    """Return the name of each value. A cast of the column would depend on its other values."""
     nulls = series.is_null().to_list()
     if series.dtype in (nw.Categorical, nw.Enum) and series.implementation.is_pandas_like():
-        series = series.cast(nw.Object)  # else pandas may make floats of integers beside a null
+        series = series.cast(nw.Object)  # pandas converts integers beside a null to floats
     values = series.to_list()
     kinds = set(map(type, values))
     if kinds == {str} and not any(nulls):
@@ -224,7 +224,7 @@ def _categories(series: nw.Series[Any], name: str) -> list[str | None]:
 
 
 def _dates(microseconds: NDArray[Any]) -> NDArray[Any]:
-    """Return dates from seconds since 1970; NaN is a missing date."""
+    """Return dates for seconds since 1970; NaN is a missing date."""
     dates = np.full(len(microseconds), "NaT", dtype="datetime64[us]")
     known = ~np.isnan(microseconds)
     dates[known] = microseconds[known].astype(np.int64).astype("datetime64[us]")
@@ -249,7 +249,7 @@ def _objects(series: nw.Series[Any], name: str, roles: Roles) -> Values:
 
 
 def _exact(values: list[Any]) -> NDArray[Any]:
-    """Labels that are numbers, with all their digits where they are integers; NaN for none."""
+    """Return numeric labels with all digits of integers; NaN if missing."""
 
     def exact(value: Any) -> float:
         if isinstance(value, bool | np.bool_):

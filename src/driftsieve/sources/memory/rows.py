@@ -1,4 +1,4 @@
-"""Rows one by one: an iterable of dicts, of (dict, label) or of (values, label) pairs."""
+"""Rows one by one: an iterable of dicts, of (dict, label) pairs or of (values, label) pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from driftsieve.sources.encoding.row_checks import ROW_ERRORS, cause_of
 
 
 def read_rows(source: Iterable[Any], options: Options) -> Iterator[Rows]:
-    """Rows of an iterable, which the first one tells the kind of: none is drawn before its time."""
+    """Yield the rows of an iterable, whose first row decides its kind. Rows are read on demand."""
     items = iter(source)
     end = object()  # a row may be None
     first = next(items, end)
@@ -41,7 +41,7 @@ def _holds_dict(item: Any) -> bool:
 
 
 class PairEncoder:
-    """Encodes (values, label) pairs, all of the same number of values, as a dense matrix."""
+    """Encoder of (values, label) pairs, all with the same number of values, as a dense matrix."""
 
     def __init__(self, options: Options) -> None:
         options.refuse("(values, label) pairs")
@@ -62,7 +62,7 @@ class PairEncoder:
                 if vector.shape != (width,):
                     raise ValueError(f"Rows must have {width} values, got shape {vector.shape}.")
                 self._labels.check(label)
-                if self._width is None:  # a row that cannot be used decides nothing
+                if self._width is None:  # a row that is not valid decides nothing
                     Batch.of(vector[np.newaxis], [label], missing=self._missing)
             except ROW_ERRORS as problem:
                 self._labels.kind = kind

@@ -14,21 +14,21 @@
 
 namespace driftsieve {
 
-// Finds the quantile edges of a few columns that lie side by side, exactly, and how many rows of
-// each class are above them, without sorting and without turning rows into columns.
+// Finds the quantile edges of a few adjacent columns, exactly, and how many rows of each class are
+// above them, without sorting and without transposing.
 //
-// Every value gets a key of eight bits that never falls as the value grows: its place in the range
-// in which a sample says that most values are. The key of each edge is found bit by bit, by
-// counting how many keys lie below, in all columns at once. Only the rows that share the key of an
-// edge are looked at, to find the value that is the edge. Where the rows crowd at a few places or
-// values repeat, more are looked at, and the result is as exact.
+// Every value gets a key of eight bits that is monotonic: its position in the range that has most
+// values according to a sample. The key of each edge is found bit by bit, by counting how many keys
+// are below, in all columns at once. Only the rows with the key of an edge are compared, to find
+// the value that is the edge. If rows are concentrated or values repeat, more are compared, and the
+// result is exact as well.
 class EdgeFinder {
   public:
     static constexpr std::size_t kWidth = Kernels::kStrip;
     static constexpr std::size_t kAtOnce = Kernels::kPivots;
     static constexpr std::size_t kMostRows = std::numeric_limits<std::int16_t>::max();
 
-    // kWidth columns side by side, in the rows of a block; both must stay where they are.
+    // kWidth adjacent columns, in the rows of a block; both must not move.
     void begin(const MatrixView<double>& rows, const RowBlock& block) {
         rows_ = rows;
         block_ = &block;
@@ -36,14 +36,14 @@ class EdgeFinder {
         set_rule();
     }
 
-    // The keys are to be written here, by the rule: row after row in the order of the block.
+    // The keys must be written here, by the rule: row after row in the order of the block.
     const Kernels::KeyRule& rule() const { return rule_; }
     std::int8_t* keys() { return keys_.data(); }
 
-    // Edges first to first + kAtOnce - 1 of all columns, the last edge in place of what would be
-    // beyond it: edges[i * kWidth + j] for edge first + i and column j. Above them are
-    // above[(c * kAtOnce + i) * kWidth + j] rows of class c. Columns that are not whole, which may
-    // have NaN, are left out.
+    // Edges first to first + kAtOnce - 1 of all columns; beyond the last edge, the last one is
+    // repeated: edges[i * kWidth + j] for edge first + i and column j. Above them are above[(c *
+    // kAtOnce + i) * kWidth + j] rows of class c. Columns that are not whole, which may have NaN,
+    // are skipped.
     void find(std::size_t first, std::size_t n_bins, const std::array<bool, kWidth>& whole,
               double* edges, std::int16_t* above) {
         for (std::size_t e = 0; e < kAtOnce; ++e) {
@@ -71,7 +71,8 @@ class EdgeFinder {
   private:
     static constexpr std::size_t kCells = kAtOnce * kWidth;
     static constexpr std::size_t kSampled = 8;  // parts of the sample, of four rows each
-    static constexpr std::size_t kCrowd = 4;    // a crowd is one row of so many
+    // values are concentrated if one row of so many has the same key
+    static constexpr std::size_t kCrowd = 4;
 
     // A row whose key is that of an edge, or of several: the first of them.
     struct Member {
@@ -93,14 +94,14 @@ class EdgeFinder {
     std::array<std::uint32_t, kCells> first_;  // edge of a column that has the same key
     std::array<std::uint32_t, kCells> members_begin_;
     bool any_shared_ = false;
-    // The first members of each cell, side by side, then infinity; the last row takes the others.
+    // The first members of each cell, contiguous, then infinity; the last row is for others.
     std::array<double, (Kernels::kSlots + 1) * kCells> slots_;
 
     std::size_t size() const { return block_->order.size(); }
     const double* row(std::size_t place) const { return rows_.row(block_->order[place]); }
 
-    // Keys are for where most values are: from the third smallest to the third largest of the
-    // extremes of a few parts of a sample, and half as far again from the centre.
+    // Keys cover most values: from the third smallest to the third largest of the extremes of a few
+    // parts of a sample, and half as far again from the centre.
     void set_rule() {
         constexpr double inf = std::numeric_limits<double>::infinity();
         std::array<std::array<double, kWidth>, 3> low, high;
@@ -110,7 +111,7 @@ class EdgeFinder {
             high[i].fill(-inf);
         }
         for (std::size_t i = 0; i < kSampled; ++i) {
-            // four rows at a time: then a few far out are no reason to believe in a wide range
+            // four rows at a time, so that a few outliers do not widen the range
             const double *a = sampled(4 * i), *b = sampled(4 * i + 1);
             const double *c = sampled(4 * i + 2), *d = sampled(4 * i + 3);
             for (std::size_t j = 0; j < kWidth; ++j) {
@@ -135,15 +136,15 @@ class EdgeFinder {
 
     const double* sampled(std::size_t i) const { return row(i * size() / (4 * kSampled)); }
 
-    // Keys per unit, so that they reach as far.
+    // Keys per unit for that range.
     static double keys_for(double range, double centre) {
-        // where nothing in the sample lies on this side, only what is far from all of it would
+        // without sample values on this side, only far values would have keys there
         if (!(range > 0.0)) range = std::max(std::abs(centre) * 1e-12, 1e-290);
-        // where no number would do, all have key 0
+        // if no factor is valid, all values have key 0
         return range > 1e-300 && std::isfinite(range) ? Kernels::kTopKey / range : 0.0;
     }
 
-    // Finds the keys that the ranks have, and how many rows have them.
+    // Finds the keys of the ranks, and how many rows have them.
     void narrow() {
         quarter();
         for (int width = 32; width > 0; width /= 2)
@@ -179,8 +180,8 @@ class EdgeFinder {
             }
     }
 
-    // How many rows of each class have keys above those of the edges: the largest class has what
-    // the others leave of all.
+    // How many rows of each class have keys above those of the edges: the largest class has the
+    // difference of all rows and the other classes.
     void count_above(std::int16_t* above) const {
         const auto size_of = [&](std::size_t c) { return block_->begin[c + 1] - block_->begin[c]; };
         std::size_t largest = 0;
@@ -199,8 +200,8 @@ class EdgeFinder {
         }
     }
 
-    // The members of all cells, cell after cell; and in slots, sorted, where they are few, as they
-    // nearly always are.
+    // The members of all cells, cell after cell; and in slots, sorted, if they are few, which is
+    // usual.
     void gather() {
         any_shared_ = false;
         std::array<std::uint32_t, kCells> next;
@@ -223,7 +224,7 @@ class EdgeFinder {
             const std::size_t j = places_[i] % kWidth;
             while (k >= block_->begin[cls + 1]) ++cls;
             const std::int8_t key = keys_[places_[i]];
-            std::size_t at = j;  // keys of edges never fall
+            std::size_t at = j;  // keys of edges ascend
             for (std::size_t e = 0; e + 1 < kAtOnce; ++e)
                 at += key > cells_.key[e * kWidth + j] ? kWidth : 0;
             const double value = row(k)[j];
@@ -235,7 +236,7 @@ class EdgeFinder {
         kernels().sort_slots(slots_.data());
     }
 
-    // The value that has the rank of an edge.
+    // The value at the rank of an edge.
     double value_of(std::size_t at) {
         const auto n_members = static_cast<std::size_t>(cells_.size[at]);
         if (n_members <= Kernels::kSlots) return slots_[place_of(at) * kCells + first_[at]];
@@ -245,7 +246,7 @@ class EdgeFinder {
         return select(at);
     }
 
-    // Which of the members of its cell an edge is, in order.
+    // The position of an edge among the sorted members of its cell.
     std::size_t place_of(std::size_t at) const {
         return static_cast<std::size_t>(ranks_[at] - cells_.below[at] - 1);
     }
@@ -268,8 +269,8 @@ class EdgeFinder {
         }
     }
 
-    // Column j, where many rows have the keys of the edges, most of them the same value: the edges
-    // are found in another way, and nothing is left to be gathered.
+    // Column j, if many rows have the keys of the edges, most of them the same value: the edges are
+    // found separately, and no members remain.
     void look_at_crowd(std::size_t j, double* edges, std::int16_t* above) {
         column_.resize(size());
         for (std::size_t k = 0; k < size(); ++k) column_[k] = row(k)[j];
@@ -285,8 +286,8 @@ class EdgeFinder {
         }
     }
 
-    // Whether a value of the column is the edge: fewer rows than its rank are below, and no more
-    // rows than size() less the rank are above.
+    // Whether a value of the column is the edge: fewer rows than its rank are below, and at most
+    // size() minus the rank are above.
     bool has_rank(double value, std::size_t at) const {
         constexpr double inf = std::numeric_limits<double>::infinity();
         const auto above = [&](double edge) {

@@ -15,8 +15,8 @@
 
 namespace driftsieve {
 
-// A few columns that lie side by side, of rows that are in no summary and weigh 1 each: moments and
-// exact quantile bins.
+// A few adjacent columns of rows that are not summarized and have weight 1: moments and exact
+// quantile bins.
 class ExactStrip {
   public:
     static constexpr std::size_t kWidth = Kernels::kStrip;
@@ -26,7 +26,7 @@ class ExactStrip {
                block.order.size() <= EdgeFinder::kMostRows;
     }
 
-    // Columns [lo, hi) of the block, cut into n_bins; 0: not at all.
+    // Columns [lo, hi) of the block, cut into n_bins; 0 means no cut.
     void read(const MatrixView<double>& matrix, const RowBlock& block, std::size_t lo,
               std::size_t hi, std::size_t n_bins) {
         block_ = &block;
@@ -44,8 +44,8 @@ class ExactStrip {
 
     // All below: column j of the strip.
     //
-    // Whether no value is missing, nor so near the limits of double that differences overflow;
-    // otherwise nothing else is of use but the values.
+    // Whether no value is missing or so near the limits of double that differences overflow;
+    // otherwise only the values can be used.
     bool is_whole(std::size_t j) const { return whole_[j]; }
 
     void values(std::size_t j, double* out) const {
@@ -57,7 +57,7 @@ class ExactStrip {
     }
 
     double edge(std::size_t e, std::size_t j) const {
-        return edges_[e * kWidth + j] + 0.0;  // there is one zero, not two
+        return edges_[e * kWidth + j] + 0.0;  // -0.0 becomes 0.0
     }
 
     // Rows of a class, and those of them above edge e.
@@ -105,7 +105,7 @@ class ExactStrip {
         }
     }
 
-    // The last column again and again where there are fewer than kWidth.
+    // Repeats the last column if there are fewer than kWidth.
     MatrixView<double> pad(const MatrixView<double>& from) {
         padded_.resize(size() * kWidth);
         for (std::size_t i = 0; i < size(); ++i)

@@ -1,4 +1,4 @@
-"""Threads that meet at one bank or screener."""
+"""Threads that use one bank or screener at the same time."""
 
 import contextlib
 import sys
