@@ -25,7 +25,7 @@ class LadderBounds {
     // What nbytes() may come to without any new row, all lists as long as their room allows and all
     // logged values summed up, with that many classes.
     std::size_t settled_bytes(std::size_t n_classes, bool is_wide) const {
-        const LadderLayout layout = layout_with(n_classes);
+        const LadderLayout layout = layout_with(n_classes, is_wide);
         std::size_t bytes = ledger_bytes() + pages_.size() * page_bytes();
         for (const LadderPage& page : pages_)
             bytes += 2 * page.slots.size() * sizeof(LadderPage::Slot) +
@@ -37,7 +37,7 @@ class LadderBounds {
 
     // What settled_bytes(), at most `before`, may come to with these rows, which are not read.
     std::size_t most_bytes_with(const Coming& coming, std::size_t before) const {
-        const LadderLayout layout = layout_with(coming.classes);
+        const LadderLayout layout = layout_with(coming.classes, true);
         const std::size_t n_new = std::min(coming.values, coming.columns);
         return before + (pages_.empty() ? ledger_bytes() : 0) +
                (n_pages(coming.columns) - pages_.size()) * page_bytes() +
@@ -55,9 +55,9 @@ class LadderBounds {
             std::size_t more_states = 0;
             std::size_t state_bytes = 0;
         };
-        const LadderLayout layout = layout_with(coming.classes);
+        const LadderLayout layout = layout_with(coming.classes, coming.may_shrink);
         std::vector<Growth> growth(n_pages(coming.columns));
-        const std::size_t most_atoms = LadderPage::most_atoms(layout.rungs);
+        const std::size_t most_atoms = LadderPage::most_atoms(layout.rungs());
         const std::size_t block = LadderPage::block(config_);
         for_each_column(rows, [&](std::size_t column, double first, std::span<const double> given) {
             Growth& more = growth[column / kColumns];
@@ -92,7 +92,7 @@ class LadderBounds {
             const std::size_t n_slots = page.slots.size() + more.n_slots;
             const std::size_t logged = page.log.size() + more.logged;
             if (n_slots == 0) continue;
-            bytes += layout.rungs * sizeof(std::int64_t) +
+            bytes += layout.rungs() * sizeof(std::int64_t) +
                      LadderPage::room(n_slots) * sizeof(LadderPage::Slot) +
                      SparsePage::room_for_records(page.n_records(layout_) + more.n_records) *
                          layout.bytes() +
@@ -118,45 +118,44 @@ class LadderBounds {
     static std::size_t n_pages(std::size_t n_columns) {
         return (n_columns + kColumns - 1) / kColumns;
     }
-    std::size_t ledger_bytes() const { return layout_.rungs * sizeof(Ledger); }
+    std::size_t ledger_bytes() const { return layout_.rungs() * sizeof(Ledger); }
     std::size_t page_bytes() const {
-        return sizeof(LadderPage) + layout_.rungs * sizeof(std::int64_t);
+        return sizeof(LadderPage) + layout_.rungs() * sizeof(std::int64_t);
     }
     static std::size_t logged_bytes(bool is_weighted) {
         return sizeof(LadderValue) + (is_weighted ? sizeof(double) : 0);
     }
-    LadderLayout layout_with(std::size_t n_classes) const {
-        LadderLayout layout = layout_;
-        layout.room = std::max(n_classes, layout.room);
-        return layout;
+    LadderLayout layout_with(std::size_t n_classes, bool is_weighted) const {
+        const LadderLayout layout = layout_.with_room(n_classes);
+        return is_weighted ? layout.with_weights() : layout;
     }
 
     std::size_t class_bytes(const LadderLayout& layout) const {
-        return 2 * layout.room * layout.rungs * (sizeof(Moments) + sizeof(MissingWeight)) +
-               layout.rungs * layout.n_squares() * sizeof(double);
+        return 2 * layout.room() * layout.rungs() * (sizeof(Moments) + sizeof(MissingWeight)) +
+               layout.rungs() * layout.n_squares() * sizeof(double);
     }
     // A value that is summed up, or an atom that gets a record.
     std::size_t bytes_of_sum(const LadderLayout& layout) const {
         const std::size_t of_state = 2 * sizeof(LadderPage::Summed) + class_bytes(layout);
-        return std::max(
-            kMostRoom * layout.bytes() / LadderPage::most_atoms(layout.rungs) + 1,
-            LadderList::most_bytes(1, layout.room, layout.rungs) + of_state / config_.long_run());
+        return std::max(kMostRoom * layout.bytes() / LadderPage::most_atoms(layout.rungs()) + 1,
+                        LadderList::most_bytes(1, layout.room(), layout.rungs()) +
+                            of_state / config_.long_run());
     }
     // Mini-bins for so many more values, of a list in the worst order of rows known.
     std::size_t list_bytes(std::size_t n_values, const LadderLayout& layout,
                            bool may_shrink) const {
         const auto most =
             static_cast<std::size_t>((may_shrink ? 70.0 : 40.0) / config_.epsilon + 4.0);
-        return LadderList::most_bytes(std::min(n_values, most), layout.room, layout.rungs);
+        return LadderList::most_bytes(std::min(n_values, most), layout.room(), layout.rungs());
     }
     // Of the states there are.
     std::size_t state_bytes(const LadderPage& page, const LadderLayout& layout) const {
         std::size_t bytes = 2 * page.summed.size() * sizeof(LadderPage::Summed);
         for (const LadderPage::Summed& column : page.summed)
-            bytes +=
-                std::max(column.state.nbytes() + column.squares.capacity() * sizeof(double),
-                         class_bytes(layout) + LadderList::most_bytes(column.state.list.size(),
-                                                                      layout.room, layout.rungs));
+            bytes += std::max(
+                column.state.nbytes() + column.squares.capacity() * sizeof(double),
+                class_bytes(layout) + LadderList::most_bytes(column.state.list.size(),
+                                                             layout.room(), layout.rungs()));
         return bytes;
     }
 

@@ -45,10 +45,11 @@ class LadderFiller {
             ledgers_[r].advance(fadings_[r].epoch_of(time_));
             if (cls_ >= ledgers_[r].totals.size()) ledgers_[r].totals.resize(cls_ + 1);
             const double weight = sample_weight_ * fadings_[r].weight(time_, ledgers_[r].epoch);
-            row_[r] = row_[2 * fadings_.size() + r] = weight;
-            row_[fadings_.size() + r] = weight * weight;
+            row_[r] = row_[fadings_.size() + layout_.own().size() + r] = weight;
             version_ += ledgers_[r].epoch;
         }
+        for (std::size_t o = 0; o < layout_.own().size(); ++o)
+            row_[fadings_.size() + o] = row_[layout_.own()[o]] * row_[layout_.own()[o]];
         for (std::size_t begin = 0; begin < row.count; begin += kPiece)
             add(row.values + begin, row.columns + begin, std::min(kPiece, row.count - begin));
         // after its values: when these are summed up, its weight must not have been spent
@@ -83,7 +84,7 @@ class LadderFiller {
     double sample_weight_ = 1.0;
     double time_ = 0.0;
     std::int64_t version_ = 0;
-    // What it weighs, its square, and again what it weighs, at each half-life.
+    // What it weighs at each half-life, its squares, and again what it weighs.
     std::array<double, 3 * kMostRungs> row_{};
 
     template <class T, class Index>
@@ -98,14 +99,19 @@ class LadderFiller {
             slots[k] = is_ready ? &page.slot(place) : nullptr;
             __builtin_prefetch(slots[k]);
         }
+        const std::size_t squares = layout_.squared_at(cls_);
+        const std::size_t weights = layout_.weight_at(cls_);
+        const std::size_t n_squares = layout_.own().size();
+        const std::size_t n_weights = layout_.rungs();
         for (std::size_t k = 0; k < count; ++k) {
             if (slots[k] == nullptr || slots[k]->record == 0) continue;
-            LadderPage& page = pages_[static_cast<std::size_t>(columns[k]) / kColumns];
+            const LadderPage& page = pages_[static_cast<std::size_t>(columns[k]) / kColumns];
             const double* record = page.record(*slots[k], layout_);
-            const std::size_t at = std::min(layout_.squared_at(cls_), layout_.weight_at(cls_));
-            for (std::size_t line = 0; line < 2 * layout_.rungs; line += 64 / sizeof(double))
-                __builtin_prefetch(record + at + line);
-            __builtin_prefetch(record + layout_.weight_at(cls_) + layout_.rungs - 1);
+            const std::size_t first = std::min(squares, weights);
+            const std::size_t end = std::max(squares + n_squares, weights + n_weights);
+            for (std::size_t at = first; at < end; at += 64 / sizeof(double))
+                __builtin_prefetch(record + at);
+            __builtin_prefetch(record + end - 1);
         }
         for (std::size_t k = 0; k < count; ++k) {
             const double value = static_cast<double>(values[k]) + 0.0;  // there is one zero only
@@ -124,16 +130,17 @@ class LadderFiller {
         const LadderPage::Slot& slot = page.slot(place);
         if (slot.record == 0 || !LadderPage::is_same(value, slot.atom)) return false;
         double* record = page.record(slot, layout_);
-        const std::size_t rungs = layout_.rungs;
-        const std::size_t square = layout_.squared_at(cls_);
-        const std::size_t weight = layout_.weight_at(cls_);
-        if (square + rungs == weight) {
-            add(record + square, row_.data() + rungs, 2 * rungs);
-        } else if (weight + rungs == square) {
-            add(record + weight, row_.data(), 2 * rungs);
+        const std::size_t squares = layout_.squared_at(cls_);
+        const std::size_t weights = layout_.weight_at(cls_);
+        const std::size_t n_squares = layout_.own().size();
+        const std::size_t n_weights = layout_.rungs();
+        if (squares + n_squares == weights) {
+            add(record + squares, row_.data() + n_weights, n_squares + n_weights);
+        } else if (weights + n_weights == squares) {
+            add(record + weights, row_.data(), n_weights + n_squares);
         } else {
-            add(record + square, row_.data() + rungs, rungs);
-            add(record + weight, row_.data(), rungs);
+            add(record + squares, row_.data() + n_weights, n_squares);
+            add(record + weights, row_.data(), n_weights);
         }
         return true;
     }

@@ -15,6 +15,7 @@
 #include "driftsieve/base/squares.hpp"
 #include "driftsieve/ladder/ladder_absorber.hpp"
 #include "driftsieve/ladder/ladder_feature.hpp"
+#include "driftsieve/ladder/ladder_layout.hpp"
 #include "driftsieve/sparse/fold_column.hpp"
 #include "driftsieve/sparse/sparse_page.hpp"
 
@@ -26,30 +27,6 @@ struct LadderValue {
     std::uint32_t cls;
     std::uint32_t place;  // of the column in its page
     double time;          // clock reading of the row
-};
-
-// Where the numbers of a record of a LadderPage are: sums of squared weights and the weights of
-// each class, all of them at each half-life side by side. A single sum of squares is between the
-// first two classes, beside the weight of either.
-struct LadderLayout {
-    std::size_t rungs = 0;
-    std::size_t room = 2;  // for classes
-    Squares squares = Squares::together;
-
-    std::size_t n_squares() const { return count_of(squares, room); }
-    std::size_t stride() const { return rungs * (n_squares() + room); }
-    std::size_t square_at(std::size_t k) const {
-        return rungs * (squares == Squares::together ? 1 : k);
-    }
-    std::size_t squared_at(std::size_t cls) const { return square_at(place_in(squares, cls)); }
-    std::size_t weight_at(std::size_t cls) const {
-        const bool is_before = squares == Squares::together && cls == 0;
-        return rungs * (cls + (is_before ? 0 : n_squares()));
-    }
-    bool is_squared(std::size_t at) const {
-        return at >= square_at(0) && at < square_at(0) + rungs * n_squares();
-    }
-    std::size_t bytes() const { return stride() * sizeof(double); }
 };
 
 // Weights of rows at one half-life. Many values have few clock readings, and a weight takes longer
@@ -212,7 +189,7 @@ struct alignas(64) LadderPage {
         if (Summed* known = state_of(place)) return *known;
         make_room(summed);
         return summed.emplace_back(
-            Summed{place, {}, std::vector<double>(layout.rungs * layout.n_squares())});
+            Summed{place, {}, std::vector<double>(layout.rungs() * layout.n_squares())});
     }
 
     // The weights of a logged value at these epochs.
@@ -236,10 +213,8 @@ struct alignas(64) LadderPage {
     void scale(std::span<const double> factors, const LadderLayout& layout) {
         if (std::all_of(factors.begin(), factors.end(), [](double f) { return f == 1.0; })) return;
         const std::size_t rungs = factors.size();
-        for (std::size_t i = 0; i < sums.size(); ++i) {
-            const double factor = factors[i % rungs];
-            sums[i] *= layout.is_squared(i % layout.stride()) ? factor * factor : factor;
-        }
+        for (std::size_t at = 0; at < sums.size(); at += layout.stride())
+            layout.scale(&sums[at], factors);
         for (Summed& column : summed) {
             column.state.scale(factors);
             for (std::size_t i = 0; i < column.squares.size(); ++i)
@@ -257,7 +232,7 @@ struct alignas(64) LadderPage {
         for (std::size_t place = 0; place < kColumns; ++place) {
             if (!seen(place)) continue;
             Slot& of = slot(place);
-            has_record[place] = of.record != 0 || of.n_atoms >= most_atoms(layout.rungs);
+            has_record[place] = of.record != 0 || of.n_atoms >= most_atoms(layout.rungs());
             if (has_record[place]) of.n_atoms = 0;
         }
         std::size_t n_classes = 0;
@@ -278,11 +253,7 @@ struct alignas(64) LadderPage {
                 scratch.lists[i] = kAtoms;
                 double row[kMostRungs];
                 weigh(i, fadings, row);
-                double* sums_of = make_record(of, layout);
-                for (std::size_t r = 0; r < layout.rungs; ++r) {
-                    sums_of[layout.squared_at(item.cls) + r] += row[r] * row[r];
-                    sums_of[layout.weight_at(item.cls) + r] += row[r];
-                }
+                layout.add(make_record(of, layout), item.cls, row);
                 continue;
             }
             const std::size_t list = first_list[item.place] + passed[item.place]++ / size;
@@ -331,22 +302,17 @@ struct alignas(64) LadderPage {
         shrink(weights);
     }
 
-    // Gives the records room for more classes.
+    // Gives the records another layout.
     void lay_out(const LadderLayout& from, const LadderLayout& to) {
         std::vector<double> wide;
         const std::size_t n = n_records(from);
         wide.reserve(SparsePage::room_for_records(n) * to.stride());
         wide.resize(n * to.stride());
-        for (std::size_t i = 0; i < n; ++i) {
-            const double* theirs = sums.data() + i * from.stride();
-            double* ours = wide.data() + i * to.stride();
-            for (std::size_t k = 0; k < from.n_squares(); ++k)
-                std::copy_n(theirs + from.square_at(k), from.rungs, ours + to.square_at(k));
-            for (std::size_t c = 0; c < from.room; ++c)
-                std::copy_n(theirs + from.weight_at(c), from.rungs, ours + to.weight_at(c));
-        }
+        for (std::size_t k = 0; k < n; ++k)
+            to.convert(from, sums.data() + k * from.stride(), epochs,
+                       wide.data() + k * to.stride());
         sums.swap(wide);
-        for (Summed& column : summed) column.squares.resize(to.rungs * to.n_squares());
+        for (Summed& column : summed) column.squares.resize(to.rungs() * to.n_squares());
     }
 
     // The columns in `places` (a bit for each) at one half-life, as they stand at `epoch`.
@@ -359,10 +325,8 @@ struct alignas(64) LadderPage {
         const double factor = Fading::rebase_factor(epoch - epochs[rung]);
         const auto wanted = [&](std::size_t place) { return (places >> place & 1) != 0; };
         const bool counts_rows = to.squares() == Squares::none;
-        const auto add_squares = [&](std::byte* record, const double* squares) {
-            for (std::size_t k = 0; k < (counts_rows ? 0 : layout.n_squares()); ++k)
-                to.add_squared(record, k, squares[k * layout.rungs + rung] * factor * factor);
-        };
+        const std::size_t n_squares = counts_rows ? 0 : layout.n_squares();
+        std::array<std::byte*, kColumns> records{};
         Summary scratch;
         for (std::size_t place = 0; place < kColumns; ++place) {
             if (!seen(place) || !wanted(place)) continue;
@@ -371,19 +335,23 @@ struct alignas(64) LadderPage {
             std::byte* record = page.record(place, to);
             if (of.record != 0) {
                 const double* from = this->record(of, layout);
-                add_squares(record, from + layout.square_at(0));
-                for (std::size_t c = 0; c < layout.room; ++c) {
+                for (std::size_t k = 0; k < n_squares; ++k)
+                    to.add_squared(record, k,
+                                   layout.squared(from, epochs, k, rung) * factor * factor);
+                for (std::size_t c = 0; c < layout.room(); ++c) {
                     const double weight = from[layout.weight_at(c) + rung] * factor;
                     to.add(record, c, weight, static_cast<std::uint64_t>(weight));
                 }
             }
             const Summed* known = state_of(place);
             if (known == nullptr) continue;
-            add_squares(record, known->squares.data());
-            FeatureState state = known->state.alone(rung, layout.rungs);
+            for (std::size_t k = 0; k < n_squares; ++k)
+                to.add_squared(record, k,
+                               known->squares[k * layout.rungs() + rung] * factor * factor);
+            FeatureState state = known->state.alone(rung, layout.rungs());
             if (counts_rows) {
-                known->state.list.load(rung, layout.rungs, layout.room, scratch);
-                for (std::size_t c = 0; c < layout.room; ++c) {
+                known->state.list.load(rung, layout.rungs(), layout.room(), scratch);
+                for (std::size_t c = 0; c < layout.room(); ++c) {
                     double rows = c < state.classes.size() ? state.classes[c].missing : 0.0;
                     for (std::size_t i = 0; i < scratch.size(); ++i) rows += scratch.of(i)[c];
                     to.add(record, c, 0.0, static_cast<std::uint64_t>(rows));
@@ -392,17 +360,25 @@ struct alignas(64) LadderPage {
             state.scale(factor, scratch);
             page.make_state(place) = std::move(state);
         }
+        if (log.empty()) return page;
+        for (std::size_t place = 0; place < kColumns; ++place)  // they move no more
+            if (page.seen(place)) records[place] = page.record(place, to);
+        page.log.reserve(log.size());
+        page.weights.reserve(log.size());
+        page.waiting.assign(kColumns, 0);
         for (std::size_t i = 0; i < log.size(); ++i) {
             const LadderValue& item = log[i];
             if (!wanted(item.place)) continue;
             const double weight = (weights.empty() ? 1.0 : weights[i]) * weigh(item.time);
-            std::byte* record = page.record(item.place, to);
+            std::byte* record = records[item.place];
             if (!counts_rows && !std::isnan(item.value))
                 to.add_squared(record, place_in(to.squares(), item.cls), weight * weight);
             const bool is_atom = is_same(item.value, to.value(record));
-            to.add(record, item.cls, is_atom ? weight : 0.0, 1);
-            if (!is_atom)
-                page.append(item.place, item.cls, item.value, weight, SparsePage::kNoBlocks);
+            if (is_atom || counts_rows) to.add(record, item.cls, is_atom ? weight : 0.0, 1);
+            if (is_atom) continue;
+            page.log.push_back({item.value, item.cls, item.place});
+            page.weights.push_back(weight);
+            ++page.waiting[item.place];
         }
         return page;
     }
@@ -440,7 +416,7 @@ struct alignas(64) LadderPage {
     // Adds logged values of a column, class by class, to its state.
     void fold(std::span<const std::uint32_t> run, const Mark& mark, std::span<const Fading> fadings,
               const LadderLayout& layout, const Config& config, LadderScratch& scratch) {
-        const std::size_t rungs = layout.rungs;
+        const std::size_t rungs = layout.rungs();
         Summed& column = make_state(mark.place, layout);
         scratch.values.clear();
         scratch.weights.clear();
@@ -463,7 +439,7 @@ struct alignas(64) LadderPage {
             ++scratch.begin[cls + 1];
             for (std::size_t r = 0; r < rungs; ++r) {
                 total[r] += row[r];
-                column.squares[rungs * place_in(layout.squares, cls) + r] += row[r] * row[r];
+                column.squares[rungs * place_in(layout.squares(), cls) + r] += row[r] * row[r];
             }
         }
         if (scratch.values.empty()) return;

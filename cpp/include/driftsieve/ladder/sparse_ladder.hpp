@@ -34,7 +34,7 @@ class SparseLadder {
     SparseLadder(const Config& config, std::span<const double> half_lives, std::size_t n_features)
         : config_(config), ledgers_(half_lives.size()) {
         for (const double half_life : half_lives) fadings_.emplace_back(half_life);
-        layout_ = {half_lives.size(), 2, config.squares()};
+        layout_ = LadderLayout(fadings_, config.squares());
         grow(n_features);
     }
     static bool serves(const Config& config, std::size_t rungs, std::size_t n_classes) {
@@ -60,22 +60,19 @@ class SparseLadder {
     template <class Rows>
     void update(const Rows& rows, const RowInfo& info, const Fading&, unsigned n_threads) {
         if (rows.n_rows == 0) return;
-        is_weighted_ = is_weighted_ || std::any_of(info.weights.begin(), info.weights.end(),
-                                                   [](double weight) { return weight != 1.0; });
-        const std::size_t before = ledgers_[0].totals.size();
-        admit_classes(*std::max_element(info.classes.begin(), info.classes.end()) + 1);
-        const ColumnShares shares = column_shares(rows, n_columns_, kColumns, n_threads);
-        std::vector<Ledger> after;
-        parallel_chunks(shares.size(), 1, n_threads, [&](std::size_t k, std::size_t) {
-            LadderFiller filler(config_, layout_, pages_, fadings_, ledgers_, before);
-            for_each_sparse_row(
-                rows, config_.absent_is_missing, [&](std::size_t i, const auto& row) {
-                    filler.add_row(info, i, part_of(row, shares.cuts[k], shares.cuts[k + 1]));
-                });
-            filler.sum_up();
-            if (k == 0) after = std::move(filler.ledgers());
-        });
-        ledgers_ = std::move(after);
+        // squares are kept apart from the first row on whose weight is not 1
+        std::size_t begin = 0;
+        if (!is_weighted_) {
+            const auto first = std::find_if(info.weights.begin(), info.weights.end(),
+                                            [](double weight) { return weight != 1.0; });
+            begin = first == info.weights.end()
+                        ? rows.n_rows
+                        : static_cast<std::size_t>(first - info.weights.begin());
+            if (begin > 0) add_rows(rows, info, 0, begin, n_threads);
+        }
+        if (begin == rows.n_rows) return;
+        keep_squares();
+        add_rows(rows, info, begin, rows.n_rows, n_threads);
     }
 
     // `other` (taken by value: it is used up) saw other rows; its column j is our target[j].
@@ -83,7 +80,8 @@ class SparseLadder {
                std::span<const std::uint32_t> class_map, std::size_t n_classes,
                unsigned /*n_threads*/) {
         if (other.ledgers_[0].empty()) return;
-        is_weighted_ = is_weighted_ || other.is_weighted_;
+        if (other.is_weighted_) keep_squares();
+        if (is_weighted_) other.keep_squares();
         std::vector<Ledger> theirs = other.ledgers_;
         for (std::size_t r = 0; r < rungs(); ++r) {
             ledgers_[r].advance(other.ledgers_[r].epoch);
@@ -260,7 +258,8 @@ class SparseLadder {
             *this = SparseLadder(config_, all, slots.size());
             ledgers_ = std::move(ledgers);
             is_weighted_ = is_weighted != 0;
-            layout_.room = std::max(layout_.room, ledgers_[0].totals.size());
+            layout_ = layout_.with_room(ledgers_[0].totals.size());
+            if (is_weighted_) layout_ = layout_.with_weights();
             for (std::size_t j = 0; j < slots.size(); ++j)
                 page_of(j).slot_of[j % kColumns] = slots[j];
         }
@@ -312,17 +311,44 @@ class SparseLadder {
     }
 
     RecordLayout layout_at(std::size_t rung) const {
-        return RecordLayout(layout_.room, keeps_squares(rung) ? layout_.squares : Squares::none);
+        return RecordLayout(layout_.room(),
+                            keeps_squares(rung) ? layout_.squares() : Squares::none);
     }
 
     void admit_classes(std::size_t n_classes) {
         if (n_classes > ledgers_[0].totals.size())
             for (Ledger& ledger : ledgers_) ledger.totals.resize(n_classes);
-        if (n_classes <= layout_.room) return;
-        LadderLayout wide = layout_;
-        wide.room = n_classes;
-        for (LadderPage& page : pages_) page.lay_out(layout_, wide);
-        layout_ = wide;
+        if (n_classes > layout_.room()) lay_out(layout_.with_room(n_classes));
+    }
+    void keep_squares() {
+        if (!is_weighted_) lay_out(layout_.with_weights());
+        is_weighted_ = true;
+    }
+    void lay_out(const LadderLayout& layout) {
+        for (LadderPage& page : pages_) page.lay_out(layout_, layout);
+        layout_ = layout;
+    }
+
+    // Adds rows [begin, end).
+    template <class Rows>
+    void add_rows(const Rows& rows, const RowInfo& info, std::size_t begin, std::size_t end,
+                  unsigned n_threads) {
+        const std::span<const std::uint32_t> classes = info.classes.subspan(begin, end - begin);
+        const std::size_t before = ledgers_[0].totals.size();
+        admit_classes(*std::max_element(classes.begin(), classes.end()) + 1);
+        const ColumnShares shares = column_shares(rows, n_columns_, kColumns, n_threads);
+        std::vector<Ledger> after;
+        parallel_chunks(shares.size(), 1, n_threads, [&](std::size_t k, std::size_t) {
+            LadderFiller filler(config_, layout_, pages_, fadings_, ledgers_, before);
+            for_each_sparse_row(
+                rows, config_.absent_is_missing, [&](std::size_t i, const auto& row) {
+                    if (i >= begin && i < end)
+                        filler.add_row(info, i, part_of(row, shares.cuts[k], shares.cuts[k + 1]));
+                });
+            filler.sum_up();
+            if (k == 0) after = std::move(filler.ledgers());
+        });
+        ledgers_ = std::move(after);
     }
 
     // The page of a column, with the column admitted and weights of the present epochs.
@@ -347,25 +373,27 @@ class SparseLadder {
                     LadderScratch& scratch) {
         const LadderPage::Slot& theirs = from.slot(place);
         LadderPage& page = admit(column, theirs.atom);
-        const std::size_t n_theirs = std::min(class_map.size(), layout.room);
-        const auto add_squares = [&](const double* squares, double* ours) {
-            for (std::size_t k = 0; k < std::min(layout.n_squares(), n_theirs); ++k)
-                for (std::size_t r = 0; r < rungs(); ++r)
-                    ours[rungs() * place_in(layout_.squares, class_map[k]) + r] +=
-                        squares[k * rungs() + r];
+        const auto place_of = [&](std::uint32_t cls) {
+            return rungs() * place_in(layout_.squares(), cls);
         };
+        const std::size_t n_theirs = std::min(class_map.size(), layout.room());
         if (LadderPage::Summed* summed = from.state_of(place)) {
             LadderPage::Summed& ours = page.make_state(column % kColumns, layout_);
             ours.state.merge(std::move(summed->state), class_map, ledgers_[0].totals.size(),
                              scratch.absorber);
-            add_squares(summed->squares.data(), ours.squares.data());
+            for (std::size_t k = 0; k < std::min(layout.n_squares(), n_theirs); ++k)
+                for (std::size_t r = 0; r < rungs(); ++r)
+                    ours.squares[place_of(class_map[k]) + r] += summed->squares[k * rungs() + r];
         }
         if (theirs.record == 0) return;
         const double* record = from.record(theirs, layout);
         LadderPage::Slot& slot = page.slot(column % kColumns);
         if (LadderPage::is_same(slot.atom, theirs.atom)) {
             double* ours = page.make_record(slot, layout_);
-            add_squares(record + layout.square_at(0), ours + layout_.square_at(0));
+            const std::size_t n_own = layout_.own().size();
+            for (std::size_t k = 0; k < std::min(layout.n_squares(), n_theirs); ++k)
+                for (std::size_t o = 0; o < n_own; ++o)
+                    ours[layout_.squared_at(class_map[k]) + o] += record[layout.square_at(k) + o];
             for (std::size_t c = 0; c < n_theirs; ++c)
                 for (std::size_t r = 0; r < rungs(); ++r)
                     ours[layout_.weight_at(class_map[c]) + r] += record[layout.weight_at(c) + r];
@@ -375,14 +403,20 @@ class SparseLadder {
         LadderPage::Summed& ours = page.make_state(column % kColumns, layout_);
         LadderFeature state;
         const std::vector<double> nothing(rungs());
-        state.list.store({&theirs.atom, 1}, nothing.data(), record + layout.weight_at(0), n_theirs,
-                         rungs());
-        for (std::size_t c = 0; config_.moments && c < n_theirs; ++c)
-            for (std::size_t r = 0; r < rungs(); ++r)
-                if (const double weight = record[layout.weight_at(c) + r]; weight != 0.0)
-                    state.moments_of(c, rungs())[r] = {weight, theirs.atom, 0.0, 0.0};
+        std::vector<double> weights;
+        for (std::size_t c = 0; c < n_theirs; ++c) {
+            const double* of_class = record + layout.weight_at(c);
+            weights.insert(weights.end(), of_class, of_class + rungs());
+            for (std::size_t r = 0; config_.moments && r < rungs(); ++r)
+                if (of_class[r] != 0.0)
+                    state.moments_of(c, rungs())[r] = {of_class[r], theirs.atom, 0.0, 0.0};
+        }
+        state.list.store({&theirs.atom, 1}, nothing.data(), weights.data(), n_theirs, rungs());
         ours.state.merge(std::move(state), class_map, ledgers_[0].totals.size(), scratch.absorber);
-        add_squares(record + layout.square_at(0), ours.squares.data());
+        for (std::size_t k = 0; k < std::min(layout.n_squares(), n_theirs); ++k)
+            for (std::size_t r = 0; r < rungs(); ++r)
+                ours.squares[place_of(class_map[k]) + r] +=
+                    layout.squared(record, page.epochs, k, r);
     }
 
     // What a page has beside its slots.
