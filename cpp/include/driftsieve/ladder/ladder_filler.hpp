@@ -24,14 +24,14 @@ class LadderFiller {
     // `ledgers` are those of the store before the first row, when it had `n_classes`.
     LadderFiller(const Config& config, const LadderLayout& layout, std::span<LadderPage> pages,
                  std::span<const Fading> fadings, std::vector<Ledger> ledgers,
-                 std::size_t n_classes)
+                 std::size_t n_classes, std::size_t n_rows)
         : config_(config),
           layout_(layout),
           pages_(pages),
           fadings_(fadings),
           ledgers_(std::move(ledgers)),
           block_(LadderPage::block(config)),
-          scratch_(config, fadings.size()) {
+          scratch_(config, fadings_, n_rows) {
         for (Ledger& ledger : ledgers_) ledger.totals.resize(n_classes);
     }
 
@@ -44,10 +44,13 @@ class LadderFiller {
         for (std::size_t r = 0; r < fadings_.size(); ++r) {
             ledgers_[r].advance(fadings_[r].epoch_of(time_));
             if (cls_ >= ledgers_[r].totals.size()) ledgers_[r].totals.resize(cls_ + 1);
-            const double weight = sample_weight_ * fadings_[r].weight(time_, ledgers_[r].epoch);
-            row_[r] = row_[fadings_.size() + layout_.own().size() + r] = weight;
             version_ += ledgers_[r].epoch;
         }
+        const double* weights =
+            scratch_.rows.of(time_, version_, [&](std::size_t r) { return ledgers_[r].epoch; });
+        for (std::size_t r = 0; r < fadings_.size(); ++r)
+            row_[r] = row_[fadings_.size() + layout_.own().size() + r] =
+                sample_weight_ * weights[r];
         for (std::size_t o = 0; o < layout_.own().size(); ++o)
             row_[fadings_.size() + o] = row_[layout_.own()[o]] * row_[layout_.own()[o]];
         for (std::size_t begin = 0; begin < row.count; begin += kPiece)
@@ -59,7 +62,7 @@ class LadderFiller {
     void sum_up() {
         for (LadderPage* page : due_) {
             if (!page->is_due) continue;
-            page->sum_up(marks_of(*page), block_, fadings_, layout_, config_, scratch_);
+            page->sum_up(marks_of(*page), block_, layout_, config_, scratch_);
             page->shrink();
         }
     }
@@ -187,7 +190,7 @@ class LadderFiller {
 
     [[gnu::noinline]] void sum_up(LadderPage& page) {
         if (!page.is_due) return;
-        page.sum_up(marks_of(page), block_, fadings_, layout_, config_, scratch_);
+        page.sum_up(marks_of(page), block_, layout_, config_, scratch_);
         // else the same might be done again soon, for few values
         if (2 * page.log.size() > page.log.capacity()) page.log.reserve(2 * page.log.capacity());
     }

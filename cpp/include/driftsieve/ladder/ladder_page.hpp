@@ -16,6 +16,7 @@
 #include "driftsieve/ladder/ladder_absorber.hpp"
 #include "driftsieve/ladder/ladder_feature.hpp"
 #include "driftsieve/ladder/ladder_layout.hpp"
+#include "driftsieve/memory/room.hpp"
 #include "driftsieve/sparse/fold_column.hpp"
 #include "driftsieve/sparse/sparse_page.hpp"
 
@@ -59,10 +60,51 @@ class WeightsAtOnce {
     std::vector<Known> known_;
 };
 
+// The same at all half-lives, of the rows of a batch that came last.
+class RowWeights {
+  public:
+    RowWeights(std::span<const Fading> fadings, std::size_t n_rows)
+        : fadings_(fadings),
+          bits_(static_cast<unsigned>(std::bit_width(std::clamp<std::size_t>(n_rows, 1, kMost)))),
+          known_(std::size_t{1} << bits_),
+          weights_(known_.size() * fadings.size()) {}
+
+    // Of a row with sample weight 1, in a state at epochs epoch_of(rung), of which `version` is the
+    // sum. Valid until the next call.
+    template <class EpochOf>
+    const double* of(double time, std::int64_t version, const EpochOf& epoch_of) {
+        const std::size_t k =
+            std::bit_cast<std::uint64_t>(time) * 0x9e3779b97f4a7c15u >> (64 - bits_);
+        double* weights = weights_.data() + k * fadings_.size();
+        if (known_[k].is_set && known_[k].time == time && known_[k].version == version)
+            return weights;
+        known_[k] = {time, version, true};
+        for (std::size_t r = 0; r < fadings_.size(); ++r)
+            weights[r] = fadings_[r].weight(time, epoch_of(r));
+        return weights;
+    }
+
+  private:
+    static constexpr std::size_t kMost = std::size_t{1} << 12;
+    struct Known {
+        double time = 0.0;
+        std::int64_t version = 0;
+        bool is_set = false;
+    };
+
+    std::span<const Fading> fadings_;
+    unsigned bits_;
+    std::vector<Known> known_;
+    Room<double> weights_;
+};
+
 // Room to work in; each thread has its own.
 struct LadderScratch {
-    LadderScratch(const Config& config, std::size_t rungs) : absorber(config, rungs) {}
+    // For batches of so many rows.
+    LadderScratch(const Config& config, std::span<const Fading> fadings, std::size_t n_rows)
+        : rows(fadings, n_rows), absorber(config, fadings.size()) {}
 
+    RowWeights rows;
     LadderAbsorber absorber;
     Scratch feature;
     std::vector<std::uint32_t> lists;  // of each logged value: see LadderPage::sum_up()
@@ -193,10 +235,10 @@ struct alignas(64) LadderPage {
     }
 
     // The weights of a logged value at these epochs.
-    void weigh(std::size_t i, std::span<const Fading> fadings, double* out) const {
+    void weigh(std::size_t i, RowWeights& rows, double* out) const {
         const double weight = weights.empty() ? 1.0 : weights[i];
-        for (std::size_t r = 0; r < fadings.size(); ++r)
-            out[r] = weight * fadings[r].weight(log[i].time, epochs[r]);
+        const double* row = rows.of(log[i].time, version, [&](std::size_t r) { return epochs[r]; });
+        for (std::size_t r = 0; r < epochs.size(); ++r) out[r] = weight * row[r];
     }
 
     void rebase(std::span<const Ledger> ledgers, std::int64_t to, const LadderLayout& layout) {
@@ -224,15 +266,15 @@ struct alignas(64) LadderPage {
 
     // Sums up blocks of `size` values, given their marks in the order in which they were made, and
     // atoms that are due to have a record.
-    void sum_up(std::span<const Mark> marks, std::size_t size, std::span<const Fading> fadings,
-                const LadderLayout& layout, const Config& config, LadderScratch& scratch) {
+    void sum_up(std::span<const Mark> marks, std::size_t size, const LadderLayout& layout,
+                const Config& config, LadderScratch& scratch) {
         // the lists of a column, one for each block, stand side by side
         std::array<std::size_t, kColumns + 1> first_list{};
         std::array<bool, kColumns> has_record{};
         for (std::size_t place = 0; place < kColumns; ++place) {
             if (!seen(place)) continue;
             Slot& of = slot(place);
-            has_record[place] = of.record != 0 || of.n_atoms >= most_atoms(layout.rungs());
+            has_record[place] = is_record_due(of, layout);
             if (has_record[place]) of.n_atoms = 0;
         }
         std::size_t n_classes = 0;
@@ -252,7 +294,7 @@ struct alignas(64) LadderPage {
                 if (!has_record[item.place]) continue;
                 scratch.lists[i] = kAtoms;
                 double row[kMostRungs];
-                weigh(i, fadings, row);
+                weigh(i, scratch.rows, row);
                 layout.add(make_record(of, layout), item.cls, row);
                 continue;
             }
@@ -273,7 +315,7 @@ struct alignas(64) LadderPage {
             const std::size_t list = first_list[mark.place]++;
             const std::size_t from = list == 0 ? 0 : offsets[list * n_classes - 1];
             const std::size_t to = offsets[(list + 1) * n_classes - 1];
-            fold({scratch.order.data() + from, to - from}, mark, fadings, layout, config, scratch);
+            fold({scratch.order.data() + from, to - from}, mark, layout, config, scratch);
         }
         drop(scratch.lists);
         is_due = false;
@@ -281,18 +323,20 @@ struct alignas(64) LadderPage {
 
     // Sums up all values of columns that have a state or at least `fewest` values, and atoms that
     // are due; `mark` has what all rows weigh.
-    void sum_up_most(std::size_t fewest, Mark mark, std::span<const Fading> fadings,
-                     const LadderLayout& layout, const Config& config, LadderScratch& scratch) {
+    void sum_up_most(std::size_t fewest, Mark mark, const LadderLayout& layout,
+                     const Config& config, LadderScratch& scratch) {
         std::vector<Mark> marks;
         for (mark.place = 0; mark.place < kColumns; ++mark.place) {
             if (!seen(mark.place)) continue;
             Slot& of = slot(mark.place);
+            is_due = is_due || is_record_due(of, layout);
             if (of.waiting == 0 || (of.waiting < fewest && state_of(mark.place) == nullptr))
                 continue;
             marks.push_back(mark);
             of.waiting = 0;
         }
-        sum_up(marks, SparsePage::kNoBlocks, fadings, layout, config, scratch);
+        if (marks.empty() && !is_due) return;
+        sum_up(marks, SparsePage::kNoBlocks, layout, config, scratch);
         shrink();
     }
 
@@ -413,9 +457,14 @@ struct alignas(64) LadderPage {
         items.swap(kept);
     }
 
+    // Whether atoms in the log belong into a record.
+    static bool is_record_due(const Slot& of, const LadderLayout& layout) {
+        return of.n_atoms > 0 && (of.record != 0 || of.n_atoms >= most_atoms(layout.rungs()));
+    }
+
     // Adds logged values of a column, class by class, to its state.
-    void fold(std::span<const std::uint32_t> run, const Mark& mark, std::span<const Fading> fadings,
-              const LadderLayout& layout, const Config& config, LadderScratch& scratch) {
+    void fold(std::span<const std::uint32_t> run, const Mark& mark, const LadderLayout& layout,
+              const Config& config, LadderScratch& scratch) {
         const std::size_t rungs = layout.rungs();
         Summed& column = make_state(mark.place, layout);
         scratch.values.clear();
@@ -424,7 +473,7 @@ struct alignas(64) LadderPage {
         std::vector<double> total(rungs, 0.0);
         for (const std::uint32_t i : run) {
             double row[kMostRungs];
-            weigh(i, fadings, row);
+            weigh(i, scratch.rows, row);
             const std::uint32_t cls = log[i].cls;
             if (std::isnan(log[i].value)) {
                 MissingWeight* missing = column.state.missing_of(cls, rungs);

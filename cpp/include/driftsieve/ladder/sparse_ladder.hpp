@@ -93,7 +93,7 @@ class SparseLadder {
             ledgers_[r].add(theirs[r], class_map, n_classes, 1.0);
             weight.push_back(ledgers_[r].weight());
         }
-        LadderScratch scratch(config_, rungs());
+        LadderScratch scratch(config_, fadings_, 1);
         for (std::size_t p = 0; p < other.pages_.size(); ++p) {
             LadderPage& page = other.pages_[p];
             page.rebase(theirs, version(), other.layout_);
@@ -110,8 +110,8 @@ class SparseLadder {
         }
         // lists were pruned with all rows in the weight, of which no logged value may be a part
         for (LadderPage& page : pages_)
-            page.sum_up_most(config_.exact_values(), {0, n_classes, weight}, fadings_, layout_,
-                             config_, scratch);
+            page.sum_up_most(config_.exact_values(), {0, n_classes, weight}, layout_, config_,
+                             scratch);
     }
 
     // The same rows, features [begin, begin + count) only.
@@ -305,6 +305,7 @@ class SparseLadder {
 
     // Of pages that stand at the epochs of the ledgers.
     std::int64_t version() const {
+        if (ledgers_[0].empty()) return LadderPage::kNever;
         std::int64_t sum = 0;
         for (const Ledger& ledger : ledgers_) sum += ledger.epoch;
         return sum;
@@ -339,7 +340,7 @@ class SparseLadder {
         const ColumnShares shares = column_shares(rows, n_columns_, kColumns, n_threads);
         std::vector<Ledger> after;
         parallel_chunks(shares.size(), 1, n_threads, [&](std::size_t k, std::size_t) {
-            LadderFiller filler(config_, layout_, pages_, fadings_, ledgers_, before);
+            LadderFiller filler(config_, layout_, pages_, fadings_, ledgers_, before, end - begin);
             for_each_sparse_row(
                 rows, config_.absent_is_missing, [&](std::size_t i, const auto& row) {
                     if (i >= begin && i < end)
