@@ -428,14 +428,21 @@ class SparseLadder {
         if (n_slots == 0) return;
         std::vector<double> atoms;
         std::vector<std::uint8_t> records;
+        std::vector<double> sums;
+        std::uint8_t n_records = 0;
+        // records by slot: the order in which they were made may depend on batches
         for (const LadderPage::Slot& slot : page.slots) {
             atoms.push_back(slot.atom);
-            records.push_back(static_cast<std::uint8_t>(slot.record));
+            records.push_back(slot.record == 0 ? 0 : ++n_records);
+            if (slot.record == 0) continue;
+            const double* record = page.record(slot, layout_);
+            sums.insert(sums.end(), record, record + layout_.stride());
         }
         std::uint64_t n_summed = page.summed.size();
-        ar(page.epochs, atoms, records, page.sums, page.log, page.weights, n_summed);
+        ar(page.epochs, atoms, records, sums, page.log, page.weights, n_summed);
         if constexpr (requires { ar.expect_end(); }) {
             require(n_summed <= n_slots && page.epochs.size() == rungs());
+            page.sums = std::move(sums);
             page.summed.resize(n_summed);
             take_slots(page, n_slots, atoms, records);
         }
