@@ -1,16 +1,18 @@
+#include <doctest/doctest.h>
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-#include "doctest/doctest.h"
 #include "driftsieve/ladder/sparse_ladder.hpp"
 
 using namespace driftsieve;
 
 TEST_CASE("squares are the weights at half the half-life while rows weigh 1") {
     std::vector<Fading> fadings;
-    for (const double half_life : {10.0, 20.0, 30.0, 40.0, 1e309}) fadings.emplace_back(half_life);
+    for (const double half_life : {10.0, 20.0, 30.0, 40.0, HUGE_VAL})
+        fadings.emplace_back(half_life);
     const LadderLayout layout(fadings, Squares::together);
     REQUIRE(layout.own().size() == 2);  // of 10 and 30
     CHECK(layout.own()[1] == 2);
