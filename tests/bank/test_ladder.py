@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 import driftsieve as ds
 
@@ -178,3 +179,131 @@ def test_an_offset_costs_no_digits_at_any_half_life() -> None:
             assert_allclose(snap.var, alone.var, rtol=1e-9)
             ours, theirs = (np.diff(each.centred_mean, axis=0) for each in (snap, alone))
             assert_allclose(ours, theirs, rtol=1e-9, atol=1e-11)
+
+
+def sparse_rows(n: int, p: int = 70) -> tuple[sparse.csr_array, np.ndarray]:
+    """Flags, counts and real values; the first columns are in most rows, the last in few."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(n, p))
+    X[:, 1::3] = 1.0
+    X[:, 2::3] = rng.poisson(1.0, size=X[:, 2::3].shape)
+    X[rng.random((n, p)) > 0.9 ** np.arange(p)] = 0.0
+    return sparse.csr_array(X), rng.integers(0, 2, n)
+
+
+def assert_like_alone(bank: ds.Bank, banks: dict[float, ds.Bank]) -> None:
+    for half_life, snap in bank.snapshots().items():
+        alone = banks[half_life].snapshot()
+        assert_array_equal(snap.seen, alone.seen)
+        assert_allclose(snap.weight, alone.weight, rtol=1e-9, atol=1e-12)
+        assert_allclose(snap.var, alone.var, rtol=1e-9, atol=1e-12)
+        assert (snap.rank_error <= 0.01 * snap.W).all()
+        exact = (snap.rank_error == 0.0) & (alone.rank_error == 0.0)
+        assert exact[1::3].all()  # flags
+        assert_allclose(snap.bin_weights[exact], alone.bin_weights[exact], rtol=1e-9, atol=1e-11)
+        assert np.abs(snap.bin_weights - alone.bin_weights).max() <= 0.02 * snap.W + 1.0
+        if alone.design_effect is None:
+            assert snap.design_effect is None
+        else:
+            assert_allclose(snap.design_effect, alone.design_effect, rtol=1e-8)
+
+
+@pytest.mark.parametrize("half_lives", [[50, 100, 1000, None], [7, 14, 30, 60]])
+@pytest.mark.parametrize("first_weight", [None, 0, 1000])
+def test_sparse_half_lives_equal_single_banks(half_lives: Any, first_weight: int | None) -> None:
+    """Also where rows come to differ in weight, and of two banks that were merged."""
+    n = 6000
+    X, y = sparse_rows(n)
+    weight = None if first_weight is None else np.where(np.arange(n) < first_weight, 1.0, 0.5)
+
+    def fed(half_life: Any, rows: slice, **options: Any) -> ds.Bank:
+        part = None if weight is None else weight[rows]
+        return ds.Bank(half_life=half_life, **options).update(X[rows], y[rows], part)
+
+    whole = fed(half_lives, slice(n))
+    alone = {h: fed(h, slice(n)) for h in whole.half_lives}
+    assert_like_alone(whole, alone)
+    merged = fed(half_lives, slice(2500)).merge(fed(half_lives, slice(2500, n)), start=2500)
+    assert_like_alone(merged, alone)
+    assert_like_alone(ds.Bank.from_bytes(merged.to_bytes()), alone)
+    split = ds.Bank(half_life=half_lives, n_threads=2)
+    for rows in np.split(np.arange(n), [1, 999, 1001, 1003, 4000]):
+        split.update(X[rows], y[rows], None if weight is None else weight[rows])
+    assert split.to_bytes() == whole.to_bytes()
+
+
+def test_sparse_rows_in_any_order_and_with_values_missing() -> None:
+    n = 3000
+    X, y = sparse_rows(n)
+    X.data[::37] = np.nan
+    time = np.random.default_rng(5).permutation(n) * 10.0
+    options: dict[str, Any] = {"clock": "time", "missing": "ignore"}
+    bank = ds.Bank(half_life=[40, 800, None], **options).update(X, y, time=time)
+    alone = {h: ds.Bank(half_life=h, **options) for h in bank.half_lives}
+    for single in alone.values():
+        single.update(X, y, time=time)
+    assert_like_alone(bank, alone)
+
+
+def test_any_split_of_sparse_rows_gives_the_same_bits_whenever_classes_come() -> None:
+    """Also where there come to be more classes than share one state."""
+    n = 4000
+    X, _ = sparse_rows(n, 200)
+    y = np.random.default_rng(6).integers(0, 1 + np.arange(n) // 500)
+    whole = ds.Bank(half_life=[50, 900, None]).update(X, y)
+    for ends in ([2500], [1000, 2003, 2600], np.arange(250, n, 250)):
+        split = ds.Bank(half_life=[50, 900, None], n_threads=2)
+        for rows in np.split(np.arange(n), ends):
+            split.update(X[rows], y[rows])
+        assert split.to_bytes() == whole.to_bytes()
+    alone = {h: ds.Bank(half_life=h).update(X, y) for h in whole.half_lives}
+    assert_like_alone(whole, alone)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 6, 20])
+def test_flags_of_merged_banks(n: int) -> None:
+    """Whether a flag has a record, in either bank, or gets it by the merge."""
+    X = sparse.csr_array([[1.0, 0.0, 2.0], [0.0, 1.0, 2.0]] * n)
+    y, half_lives = np.array([0, 1] * n), [*(2.0**i for i in range(8)), None]
+    for ends in (1, 3, 11, 2 * n - 1):
+        parts = [slice(ends), slice(ends, 2 * n)]
+        merged, later = (ds.Bank(half_life=half_lives).update(X[r], y[r]) for r in parts)
+        merged = ds.Bank.from_bytes(merged.merge(later, start=ends).to_bytes())
+        assert_like_alone(merged, {h: ds.Bank(half_life=h).update(X, y) for h in merged.half_lives})
+
+
+def test_cut_of_sparse_half_lives_without_rows() -> None:
+    bank = ds.Bank(half_life=[5, None]).update(sparse.csr_array((0, 3)), [])
+    assert bank.cut(slice(1, 3)).n_features == 2
+
+
+def test_sparse_half_lives_take_little_more_than_one() -> None:
+    rng = np.random.default_rng(7)
+    values = sparse.random_array((4000, 3000), density=0.005, rng=rng, format="csr")
+    flags = values.copy()
+    flags.data[:] = 1.0
+    y = rng.integers(0, 2, 4000)
+    ladder = [250.0 * 2**i for i in range(8)] + [None]
+    for X, most in ((values, 1.2), (flags, 5.0)):
+        one = ds.Bank(half_life=4000).update(X, y).nbytes
+        assert ds.Bank(half_life=ladder).update(X, y).nbytes < most * one
+
+
+@pytest.mark.parametrize("is_flag", [False, True])
+def test_max_bytes_of_sparse_half_lives(is_flag: bool) -> None:
+    rng = np.random.default_rng(8)
+    X = sparse.random_array((4000, 2000), density=0.01, rng=rng, format="csr")
+    if is_flag:
+        X.data[:] = 1.0
+    y = rng.integers(0, 2, 4000)
+    ladder = [250, 500, 1000, None]
+    needed = ds.Bank(half_life=ladder).update(X, y).nbytes
+    ds.Bank(half_life=ladder, max_bytes=1.5 * needed).update(X, y)
+    small = ds.Bank(half_life=ladder, max_bytes=0.9 * needed)
+    with pytest.raises(ds.LimitError, match="max_bytes"):
+        small.update(X, y)
+    assert small.n_rows == 0
+    parts = ds.Bank(half_life=ladder, max_bytes=1.5 * needed)
+    for rows in np.split(np.arange(4000), 8):
+        parts.update(X[rows], y[rows])
+    assert parts.n_rows == 4000

@@ -41,6 +41,8 @@ def banks() -> Iterator[tuple[str, ds.Bank]]:
     yield "sparse_time", late
     merged = ds.Bank(0.4, half_life=9.0).update(few, y)
     yield "sparse_merged", merged.merge(ds.Bank(0.4, half_life=9.0).update(few, y), start=24)
+    ladder = ds.Bank(0.4, half_life=[3.0, 6.0, None]).update(few, y)
+    yield "sparse_ladder", ladder.update(few, y, sample_weight=weight)
     split = ds.Bank(0.4, missing="ignore").update(few * 1.5, y)
     nan = few.copy()
     nan.data[::3] = np.nan

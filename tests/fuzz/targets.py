@@ -78,7 +78,7 @@ def _state(from_bytes: Callable[[bytes], object], use: Callable[..., None]):
 def _use_bank(bank: ds.Bank) -> None:
     again = ds.Bank.from_bytes(bank.to_bytes(), n_threads=1)
     if bank.n_features * max(1, len(bank.classes)) < 1 << 14:
-        again.snapshot()
+        again.snapshots()
 
 
 def _use_screener(screener: ds.FeatureScreener) -> None:

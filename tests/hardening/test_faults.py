@@ -138,7 +138,7 @@ def test_unwritable_folder_is_an_error_before_any_row_is_read(
     out, err = capfd.readouterr()
     assert out == ""
     assert err.count("\n") == 1
-    assert "is not writable" in err
+    assert "must be writable" in err
 
 
 # --- files that change while they are read --------------------------------------------------------
@@ -227,7 +227,7 @@ def test_a_run_that_reached_a_limit_resumes_with_a_larger_one(folder, capfd):
     lines[600] = lines[600].replace(",0\n", ",2\n").replace(",1\n", ",2\n")
     source = write(folder / "a.csv", lines)
     assert run(source, "--state", "s.dsv", "--max-classes", "2") == 2
-    assert "3 classes, but --max-classes is 2" in capfd.readouterr().err
+    assert "--max-classes 2" in capfd.readouterr().err
     assert Checkpoint.load("s.dsv").bank.n_rows == 600
     assert run(source, "--state", "s.dsv", "--max-classes", "3", "--resume") == 0
     assert run(source, "--state", "whole.dsv", "--max-classes", "3") == 0

@@ -16,7 +16,7 @@ def rows(n):
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 def test_one_feature_too_many_is_an_error(on_error):
     batches = ds.as_batches(rows(100), target="y", max_features=20, batch_size=5, on_error=on_error)
-    with pytest.raises(SourceError, match=r"at most 20 features.*drop,"):
+    with pytest.raises(SourceError, match=r"at most max_features=20.*drop,"):
         list(batches)
 
 
@@ -39,9 +39,10 @@ def test_values_of_new_features_are_left_out_and_counted_but_no_row_is():
 def test_categories_of_a_table_are_bounded(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x,user,y\n" + "".join(f"{i},u{i},{i % 2}\n" for i in range(300)))
-    with pytest.raises(SourceError, match=r"at most 100 features \(max_features\)"):
-        list(ds.as_batches(path, target="y", max_features=100))
-    batches = ds.as_batches(path, target="y", max_features=100, on_limit="ignore_new")
+    options = {"target": "y", "categorical": "user", "max_features": 100}
+    with pytest.raises(SourceError, match=r"at most max_features=100"):
+        list(ds.as_batches(path, **options))
+    batches = ds.as_batches(path, **options, on_limit="ignore_new")
     X = next(batches).X
     assert X.shape == (300, 100)
     assert batches.values_ignored == 300 - 99

@@ -74,3 +74,10 @@ def test_memory_is_there_only_where_it_is_learned():
     assert not hasattr(FeatureScreener().fit(*stream()), "memory_")
     with pytest.raises(ValueError, match="must not both be given"):
         FeatureScreener(half_life="auto", decay=0.9).fit(*stream())
+
+
+def test_scores_before_the_first_row_are_an_error_about_classes():
+    screener = FeatureScreener("t", k=1, half_life="auto", clock="time")
+    screener.partial_fit(np.zeros((0, 2)), [], time=[])
+    with pytest.raises(ValueError, match="at least 2 classes with positive weight, got no class"):
+        _ = screener.scores_

@@ -16,6 +16,7 @@
 #include "driftsieve/bank/store_change.hpp"
 #include "driftsieve/base/timeline.hpp"
 #include "driftsieve/ladder/ladder_store.hpp"
+#include "driftsieve/ladder/sparse_ladder.hpp"
 #include "driftsieve/memory/coming.hpp"
 #include "driftsieve/sparse/row_shapes.hpp"
 
@@ -31,8 +32,8 @@ class Bank {
     Bank() = default;
     Bank(const Config& config, Clock clock, double half_life)
         : config_(config), timeline_(clock, half_life) {}
-    // A bank of dense rows at several half-lives, the shortest first: see LadderStore. The clock is
-    // that of the shortest half-life.
+    // At several half-lives, the shortest first: see LadderStore and SparseLadder. The clock is
+    // that of the shortest one.
     Bank(const Config& config, Clock clock, std::span<const double> half_lives)
         : config_(config),
           timeline_(clock, half_lives[0]),
@@ -52,6 +53,8 @@ class Bank {
         bank.n_classes_ = n_classes_;
         bank.bound_ = {};
         if (const auto* ladder = std::get_if<LadderStore>(&store_))
+            bank.store_ = ladder->alone(rung);
+        if (const auto* ladder = std::get_if<SparseLadder>(&store_))
             bank.store_ = ladder->alone(rung);
         return bank;
     }
@@ -78,15 +81,18 @@ class Bank {
     }
     bool is_sparse() const {
         return std::holds_alternative<SparseStore>(store_) ||
-               std::holds_alternative<SparseMoments>(store_);
+               std::holds_alternative<SparseMoments>(store_) ||
+               std::holds_alternative<SparseLadder>(store_);
     }
     bool is_dense() const { return std::holds_alternative<DenseStore>(store_) || is_ladder(); }
     bool is_ladder() const { return std::holds_alternative<LadderStore>(store_); }
     // Whether snapshots have design effects: for sparse features whose rows fade or differ in
     // weight.
-    bool has_design_effects() const {
+    bool has_design_effects(std::size_t rung = 0) const {
         bool keeps_squares = false;
-        with_sparse([&](const auto& sparse) { keeps_squares = sparse.keeps_squares(); });
+        with_columns([&](const auto& sparse) { keeps_squares = sparse.keeps_squares(); });
+        if (const auto* ladder = std::get_if<SparseLadder>(&store_))
+            keeps_squares = ladder->keeps_squares(rung);
         return keeps_squares && !config_.absent_is_missing;
     }
     // Number of rows in the incomplete block.
@@ -237,7 +243,7 @@ class Bank {
                 reader.read(lo, hi, n_bins, visit);
             });
         }
-        with_sparse([&](const auto& sparse) {
+        with_columns([&](const auto& sparse) {
             const auto reader = sparse.reader(now, out.bins == nullptr ? 1 : out.n_bins);
             write([&](std::size_t lo, std::size_t hi, const auto& fill, const auto& visit) {
                 reader(lo, hi, fill, visit);
@@ -248,10 +254,23 @@ class Bank {
     // The same at some of several half-lives.
     void freeze(std::span<const std::size_t> rungs, std::size_t begin,
                 std::span<const SnapshotArrays> out, unsigned n_threads) const {
-        const auto* ladder = std::get_if<LadderStore>(&store_);
-        if (ladder == nullptr) return;  // no rows, no features
         std::vector<Ledger> now;
         for (const std::size_t rung : rungs) now.push_back(current_ledger(rung));
+        if (const auto* sparse = std::get_if<SparseLadder>(&store_)) {
+            parallel_chunks(out[0].n_features, 2048, n_threads, [&](auto lo, auto hi) {
+                for (std::size_t k = 0; k < rungs.size(); ++k) {
+                    SnapshotWriter writer(out[k], now[k].totals, unit_of(rungs[k], now[k].epoch));
+                    sparse->read(
+                        rungs[k], now[k], out[k].bins == nullptr ? 1 : out[k].n_bins, begin + lo,
+                        begin + hi, [&](const Column& column) { writer.fill(column, lo, hi); },
+                        [&](std::size_t j, const Column& column) {
+                            writer.write(column, j - begin);
+                        });
+                }
+            });
+        }
+        const auto* ladder = std::get_if<LadderStore>(&store_);
+        if (ladder == nullptr) return;  // sparse, or without rows
         const LadderStore::Reader reader(*ladder, rungs, now, out[0].bins_to_cut());
         parallel_chunks(out[0].n_features, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
             std::vector<SnapshotWriter> writers;
@@ -265,13 +284,18 @@ class Bank {
     }
     void freeze_some(std::span<const std::size_t> rungs, std::span<const std::size_t> features,
                      std::span<const SnapshotArrays> out) const {
-        const auto* ladder = std::get_if<LadderStore>(&store_);
-        if (ladder == nullptr) return;  // no rows, no features
         std::vector<Ledger> now;
         for (const std::size_t rung : rungs) now.push_back(current_ledger(rung));
         std::vector<SnapshotWriter> writers;
         for (std::size_t k = 0; k < rungs.size(); ++k)
             writers.emplace_back(out[k], now[k].totals, unit_of(rungs[k], now[k].epoch));
+        if (const auto* sparse = std::get_if<SparseLadder>(&store_))
+            for (std::size_t k = 0; k < rungs.size(); ++k)
+                sparse->read_chosen(
+                    rungs[k], now[k], out[k].bins == nullptr ? 1 : out[k].n_bins, features,
+                    [&](std::size_t i, const Column& column) { writers[k].write(column, i); });
+        const auto* ladder = std::get_if<LadderStore>(&store_);
+        if (ladder == nullptr) return;  // sparse, or without rows
         LadderStore::Reader(*ladder, rungs, now, out[0].bins_to_cut())
             .read_chosen(features, [&](std::size_t k, std::size_t i, const Column& column) {
                 writers[k].write(column, i);
@@ -291,7 +315,7 @@ class Bank {
             for (i = 0; i < features.size(); ++i)
                 reader.read(features[i], features[i] + 1, n_bins, visit);
         }
-        with_sparse([&](const auto& sparse) {
+        with_columns([&](const auto& sparse) {
             const auto reader = sparse.reader(now, out.bins == nullptr ? 1 : out.n_bins);
             for (i = 0; i < features.size(); ++i) reader(features[i], features[i] + 1, take, visit);
         });
@@ -354,7 +378,7 @@ class Bank {
         ar(n_features, n_classes);
         timeline_.archive_readings(ar);
         ar(kind);
-        require(config_.epsilon >= kSmallestEpsilon && config_.epsilon < 0.5 && kind <= 4 &&
+        require(config_.epsilon >= kSmallestEpsilon && config_.epsilon < 0.5 && kind <= 5 &&
                 (moments != 0 || quantiles != 0));
         require(n_classes <= std::numeric_limits<std::uint32_t>::max());
         // Storing writes nothing to the bank, because other threads may read its settings.
@@ -372,13 +396,17 @@ class Bank {
             if (kind == 2) store_ = SparseStore(config_, 0);
             if (kind == 3) store_ = SparseMoments(config_, 0);
             if (kind == 4) store_ = LadderStore(config_, {}, 0);
+            if (kind == 5) store_ = SparseLadder(config_, {}, 0);
         }
-        require(kind < 2 || kind == 4 || (kind == 2) == (quantiles != 0));
+        require(kind < 2 || kind == 4 || (kind != 3) == (quantiles != 0));
         with_blocks([&](auto& dense) { dense.archive(ar); });
-        if constexpr (requires { ar.expect_end(); })
+        with_sparse([&](auto& sparse) { sparse.archive(ar); });
+        if constexpr (requires { ar.expect_end(); }) {
             if (const auto* ladder = std::get_if<LadderStore>(&store_))
                 half_lives_ = ladder->half_lives();
-        with_sparse([&](auto& sparse) { sparse.archive(ar); });
+            if (const auto* ladder = std::get_if<SparseLadder>(&store_))
+                half_lives_ = ladder->half_lives();
+        }
     }
 
     // Validates a deserialized state.
@@ -388,10 +416,9 @@ class Bank {
             dense->check(n_features_, n_classes_, now(), fading());
         else
             require(is_sparse() || is_ladder() || n_features_ == 0);
-        if (const auto* ladder = std::get_if<LadderStore>(&store_)) {
+        if (const auto* ladder = std::get_if<LadderStore>(&store_))
             ladder->check(n_features_, n_classes_, now());
-            require(half_lives_[0] == half_life());
-        }
+        require(half_lives_.empty() || half_lives_[0] == half_life());
         with_sparse(
             [&](const auto& sparse) { sparse.check(n_features_, n_classes_, now(), fading()); });
     }
@@ -430,7 +457,8 @@ class Bank {
     Bound bound_{sizeof(Bank), std::numeric_limits<std::size_t>::max(), true};
     std::vector<double> half_lives_;  // empty: one
     // the kind of store is stored as its index in the variant
-    std::variant<std::monostate, DenseStore, SparseStore, SparseMoments, LadderStore> store_;
+    std::variant<std::monostate, DenseStore, SparseStore, SparseMoments, LadderStore, SparseLadder>
+        store_;
 
     const Fading& fading() const { return timeline_.fading(); }
 
@@ -480,7 +508,7 @@ class Bank {
         } else if (!holds || bound.bytes == Bound().bytes) {
             bound = {};
         } else if (is_empty()) {
-            config_.quantiles ? grow(SparseStore(config_, 0)) : grow(SparseMoments(config_, 0));
+            with_new_columns(0, grow);
         } else {
             with_sparse(grow);
         }
@@ -494,10 +522,17 @@ class Bank {
             store_ = DenseStore(config_, n_features);
     }
     void make_sparse(std::size_t n_features) {
-        if (config_.quantiles)
-            store_ = SparseStore(config_, n_features);
+        with_new_columns(n_features, [&](auto sparse) { store_ = std::move(sparse); });
+    }
+    // Calls use(store) with the one that sparse rows get.
+    template <class Use>
+    void with_new_columns(std::size_t n_features, const Use& use) const {
+        if (rungs() > 1)
+            use(SparseLadder(config_, half_lives_, n_features));
+        else if (config_.quantiles)
+            use(SparseStore(config_, n_features));
         else
-            store_ = SparseMoments(config_, n_features);
+            use(SparseMoments(config_, n_features));
     }
 
     // Calls use(store) if the store is dense.
@@ -523,9 +558,16 @@ class Bank {
     void with_sparse(const Use& use) {
         if (auto* store = std::get_if<SparseStore>(&store_)) use(*store);
         if (auto* moments = std::get_if<SparseMoments>(&store_)) use(*moments);
+        if (auto* ladder = std::get_if<SparseLadder>(&store_)) use(*ladder);
     }
     template <class Use>
     void with_sparse(const Use& use) const {
+        with_columns(use);
+        if (const auto* ladder = std::get_if<SparseLadder>(&store_)) use(*ladder);
+    }
+    // The same if it has one half-life.
+    template <class Use>
+    void with_columns(const Use& use) const {
         if (const auto* store = std::get_if<SparseStore>(&store_)) use(*store);
         if (const auto* moments = std::get_if<SparseMoments>(&store_)) use(*moments);
     }
@@ -623,9 +665,11 @@ class Bank {
             return ladder->ledger(rung, n_classes_);
         if (const auto* dense = std::get_if<DenseStore>(&store_))
             return dense->ledger(n_classes_, fading());
+        if (const auto* ladder = std::get_if<SparseLadder>(&store_))
+            return ladder->ledger(rung, n_classes_);
         Ledger ledger;
         ledger.totals.resize(n_classes_);
-        with_sparse([&](const auto& sparse) { ledger = sparse.ledger(n_classes_); });
+        with_columns([&](const auto& sparse) { ledger = sparse.ledger(n_classes_); });
         return ledger;
     }
 
@@ -639,7 +683,7 @@ class Bank {
         if (!is_sparse()) return;
         const Ledger now = current_ledger();
         DenseStore dense;
-        with_sparse(
+        with_columns(
             [&](const auto& sparse) { dense = written_out(sparse, config_, now, n_threads); });
         store_ = std::move(dense);
     }

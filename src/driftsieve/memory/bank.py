@@ -416,8 +416,9 @@ class LearnedBank:
         >>> bank.scores().round(1) + 0.0
         array([0. , 0. , 0. , 0.6, 0. ])
         """
-        score, weights = self.score_func, self._sums.weights()
-        return predicted(self.bank, score, n_bins or self.n_bins, weights).scores(score)
+        score, bank = self.score_func, self.bank
+        weights = self._sums.weights()[-len(bank.half_lives) :]  # before any rows there may be one
+        return predicted(bank, score, n_bins or self.n_bins, weights).scores(score)
 
     @property
     def _ticks(self) -> float:

@@ -52,7 +52,7 @@ class Memory:
     >>> from driftsieve.memory import LearnedBank
     >>> X = np.random.default_rng(0).normal(size=(4000, 20))
     >>> print(LearnedBank().update(X, X[:, 3] > 0).memory)
-    Memory: about 1,800 rows. The stream hardly drifts; forgetting gains nothing.
+    Memory: about 1,800 rows. At present the stream hardly drifts; forgetting gains nothing.
     """
 
     half_lives: tuple[float, ...]
@@ -129,7 +129,7 @@ class Memory:
             )
         drift = next(word for most, word in _DRIFTS if self.gain < most)
         if drift == "hardly":
-            return f"{length} The stream hardly drifts; forgetting gains nothing."
+            return f"{length} At present the stream hardly drifts; forgetting gains nothing."
         more = "" if self.gain < 10 else "more than "
         percent = 100 * min(self.gain, 10.0)
         return (
@@ -141,8 +141,8 @@ class Memory:
 def _amount(number: float, unit: str) -> str:
     """Return the number to two digits with its unit.
 
-    >>> _amount(7312.0, "rows"), _amount(200_000.0, "seconds"), _amount(0.123, "")
-    ('7,300 rows', '2.3 days', '0.12 units of time')
+    >>> _amount(7312.0, "rows"), _amount(200_000.0, "seconds"), _amount(1.0, "batches")
+    ('7,300 rows', '2.3 days', '1 batch')
     """
     if unit == "seconds":
         name, size = next((u for u in _UNITS if number >= 2 * u[1]), _UNITS[-1])
@@ -150,4 +150,5 @@ def _amount(number: float, unit: str) -> str:
     digits = 1 - math.floor(math.log10(number)) if number > 0 else 0
     number = round(number, digits)
     text = f"{number:,.{max(digits, 0)}f}" if number < 10 else f"{number:,.0f}"
+    unit = {"rows": "row", "batches": "batch"}.get(unit, unit) if number == 1 else unit
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {unit or 'units of time'}"

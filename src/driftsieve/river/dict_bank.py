@@ -111,6 +111,13 @@ class DictBank:
         """Add a row. A row that is not valid raises an error and has no effect."""
         if time is not None and (type(time) is not float or self._fading == "duration"):
             time = seconds(time, self._fading)
+        if self._learning is None:
+            self._add_one(x, y, w, time)
+            return
+        with self._turn:  # also for the review that the row may bring
+            self._add_one(x, y, w, time)
+
+    def _add_one(self, x: dict[Hashable, Any], y: Hashable, w: float, time: Any) -> None:
         try:
             answer = self._rows.append(x, y, w, time)
             if answer == NO_ROOM:
@@ -126,7 +133,7 @@ class DictBank:
             if self.missing == "error" or not any(map(is_nothing, x.values())):
                 raise
             filled = {key: math.nan if is_nothing(value) else value for key, value in x.items()}
-            self.update_one(filled, y, w, time)
+            self._add_one(filled, y, w, time)
 
     def _append_new(
         self, x: dict[Hashable, Any], y: Hashable, w: float, time: float | None

@@ -16,6 +16,7 @@ from driftsieve.snapshot import Floats, Snapshot
 # Expected rows of a cell from which chi-square holds: with two classes and two bins, with more, and
 # for very small p-values with two classes and two bins.
 _ENOUGH_OF_FOUR, _ENOUGH, _ENOUGH_FOR_TAILS = 8.0, 1.5, 100.0
+_HALF = 0.5 * (1 - 1e-9)  # rounding must not decide whether a share is less than one half
 _FAR = 0.01  # p-values below which the tail of a gamma variable may be too light
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -43,7 +44,7 @@ def rare_cell_pvalues(d: Dependence, sizes: Floats, effect: Floats) -> Floats:
     per_row = ratio(d.class_share, sizes)
     uneven = ratio(per_row.max(axis=0), np.where(present, per_row, np.inf).min(axis=0))
     free = (n_bins - 1) * (n_classes - 1)
-    has_rare_bin = (rarest * n_bins < 0.5) & (free > 0)
+    has_rare_bin = (rarest * n_bins < _HALF) & (free > 0)
     enough = np.maximum(_ENOUGH, _ENOUGH_OF_FOUR / np.maximum(free, 1)) * np.maximum(uneven, 1.0)
     is_rare = has_rare_bin & (expected < enough)
     is_skewed = has_rare_bin & (free == 1) & (expected < _ENOUGH_FOR_TAILS) & ~is_rare

@@ -142,9 +142,7 @@ class Forecast {
         std::size_t bytes = sizeof(Bank);
         const auto add = [&](const auto& store) { bytes += store.bytes_with(rows, coming, epoch); };
         bank_.with_sparse(add);
-        if (bank_.is_empty())
-            bank_.config_.quantiles ? add(SparseStore(bank_.config_, 0))
-                                    : add(SparseMoments(bank_.config_, 0));
+        if (bank_.is_empty()) bank_.with_new_columns(0, add);
         return bytes;
     }
 

@@ -16,9 +16,10 @@ namespace driftsieve {
 
 // The same rows at one or several half-lives, the shortest first.
 //
-// Dense rows of a few classes are in one bank for all half-lives (LadderStore). In other cases
-// (sparse rows, more classes, very many half-lives) there is a separate bank for each half-life,
-// from then on. When this happens depends on the rows only, and not on batches.
+// Rows of a few classes are in one bank for all half-lives (LadderStore, SparseLadder). In other
+// cases (sparse rows without quantiles, more classes, very many half-lives) there is a separate
+// bank for each half-life, from then on. When this happens depends on the rows only, and not on
+// batches.
 //
 // With separate banks, everything that can be rejected is rejected by the first bank before it
 // changes: the shortest half-life allows the least, and everything else is the same for all. So a
@@ -66,7 +67,7 @@ class Ladder {
             banks_.at(rungs[k]).freeze_some(features, out[k]);
     }
     bool has_design_effects(std::size_t rung) const {
-        return is_apart() && banks_.at(rung).has_design_effects();
+        return is_apart() ? banks_.at(rung).has_design_effects() : first().has_design_effects(rung);
     }
 
     bool is_whole() const {
@@ -89,7 +90,10 @@ class Ladder {
     bool update(const Rows& rows, const RowInfo& info, std::size_t n_classes, unsigned n_threads,
                 bool checked) {
         if (!stays(rows, n_classes)) {
-            const std::size_t begin = rows_before_many_classes(info);
+            constexpr bool is_csr = requires { rows.indptr; };
+            const bool are_sparse = first().is_sparse() || (is_csr && first().is_empty());
+            const std::size_t begin =
+                stays(are_sparse, 0) ? rows_before_many_classes(info, are_sparse) : 0;
             if (begin > 0) {
                 if (!checked && !is_sound(rows, first().config().ignore_missing)) return false;
                 first().check_clock(rows.n_rows, info);
@@ -142,8 +146,7 @@ class Ladder {
     }
     // See Bank; measuring makes the bound tight.
     std::size_t most_bytes_with(const Coming& coming, bool are_sparse, bool measure) {
-        if (!is_apart() && first().rungs() > 1 &&
-            (coming.classes > kFewClasses || (are_sparse && first().is_empty())))
+        if (!stays(are_sparse, coming.classes))
             return apart().most_bytes_with(coming, are_sparse, measure);
         if (measure)
             for (Bank& bank : banks_) bank.measure(coming);
@@ -179,8 +182,7 @@ class Ladder {
                                 std::span<const std::size_t> target, std::size_t n_classes,
                                 std::size_t n_features, double start, std::size_t limit,
                                 unsigned n_threads) {
-        if (banks_.size() == 1 && other.banks_.size() == 1 &&
-            (first().rungs() == 1 || n_classes <= kFewClasses))
+        if (joins_as_one(other, n_classes))
             return Forecast(banks_[0], limit, true, n_threads)
                 .with_bank(other.banks_[0], class_map, target, n_classes, n_features, start);
         if (!is_apart())
@@ -238,27 +240,38 @@ class Ladder {
         banks_ = std::move(ladder.banks_);
     }
     void part_for_merge(Ladder& other, std::size_t n_classes) {
-        const bool one = banks_.size() == 1 && other.banks_.size() == 1;
-        if (one && (is_apart() || n_classes <= kFewClasses)) return;
+        if (joins_as_one(other, n_classes)) return;
         if (!is_apart()) part();
         if (!other.is_apart()) other.part();
+    }
+
+    // Whether both are single banks that can be merged as such.
+    bool joins_as_one(const Ladder& other, std::size_t n_classes) const {
+        if (banks_.size() != 1 || other.banks_.size() != 1) return false;
+        const bool are_alike = first().is_empty() || other.first().is_empty() ||
+                               first().is_sparse() == other.first().is_sparse();
+        return is_apart() || (n_classes <= kFewClasses && are_alike);
     }
 
     // Whether a single bank is still possible.
     template <class Rows>
     bool stays(const Rows&, std::size_t n_classes) const {
-        constexpr bool is_csr = requires(const Rows& rows) { rows.indptr; };
-        return is_apart() || (n_classes <= kFewClasses && !(is_csr && first().is_empty()));
+        return stays(requires(const Rows& rows) { rows.indptr; }, n_classes);
+    }
+    bool stays(bool are_sparse, std::size_t n_classes) const {
+        return is_apart() || (n_classes <= kFewClasses &&
+                              (first().config().quantiles || !are_sparse || !first().is_empty()));
     }
 
-    // Number of rows in the blocks before the one with the first class that is too many. With clock
-    // "batch", an update must not be split.
-    std::size_t rows_before_many_classes(const RowInfo& info) const {
+    // Number of rows before the first class that is too many, or before its block if rows are
+    // dense. With clock "batch", an update must not be split.
+    std::size_t rows_before_many_classes(const RowInfo& info, bool are_sparse) const {
         if (first().clock() == Clock::batch) return 0;
         const auto many = std::find_if(info.classes.begin(), info.classes.end(),
                                        [](std::uint32_t cls) { return cls >= kFewClasses; });
         if (many == info.classes.end()) return 0;
         const auto row = static_cast<std::size_t>(many - info.classes.begin());
+        if (are_sparse) return row;
         const std::size_t in_block = (first().open_rows() + row) % first().block_rows();
         return row > in_block ? row - in_block : 0;
     }

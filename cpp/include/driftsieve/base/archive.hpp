@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "driftsieve/feature/feature_state.hpp"
-#include "driftsieve/ladder/ladder_feature.hpp"
+#include "driftsieve/ladder/ladder_page.hpp"
 #include "driftsieve/sparse/sparse_page.hpp"
 
 namespace driftsieve {
@@ -22,11 +22,12 @@ static_assert(std::endian::native == std::endian::little, "states are stored lit
 
 // Types that are stored as in memory: no padding, no pointers.
 template <class T>
-concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, ClassState> ||
-                std::same_as<T, ClassTotal> || std::same_as<T, LoggedValue> ||
-                std::same_as<T, Moments> || std::same_as<T, MissingWeight>;
+concept Plain =
+    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, ClassState> ||
+    std::same_as<T, ClassTotal> || std::same_as<T, LoggedValue> || std::same_as<T, Moments> ||
+    std::same_as<T, MissingWeight> || std::same_as<T, LadderValue>;
 static_assert(sizeof(ClassState) == 48 && sizeof(ClassTotal) == 24 && sizeof(LoggedValue) == 16 &&
-              sizeof(Moments) == 32 && sizeof(MissingWeight) == 16);
+              sizeof(Moments) == 32 && sizeof(MissingWeight) == 16 && sizeof(LadderValue) == 24);
 
 // Smallest size of a compound item. It bounds how many of them are allocated for the bytes left.
 template <class T>

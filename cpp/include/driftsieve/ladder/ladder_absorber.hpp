@@ -32,6 +32,8 @@ class LadderAbsorber {
   public:
     LadderAbsorber(const Config& config, std::size_t rungs) : config_(config), rungs_(rungs) {}
 
+    std::size_t rungs() const { return rungs_; }
+
     // What rows that come in may hide, as a share of their weight: the rest is for merges.
     static constexpr double kShare = 0.8;
     // `weight` is what all rows weigh with these.

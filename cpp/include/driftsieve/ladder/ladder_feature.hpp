@@ -8,6 +8,8 @@
 
 #include "driftsieve/base/moments.hpp"
 #include "driftsieve/base/require.hpp"
+#include "driftsieve/feature/feature_state.hpp"
+#include "driftsieve/ladder/ladder_absorber.hpp"
 #include "driftsieve/ladder/ladder_list.hpp"
 
 namespace driftsieve {
@@ -43,6 +45,43 @@ struct LadderFeature {
     MissingWeight* missing_of(std::size_t cls, std::size_t rungs) {
         if (missing.size() < (cls + 1) * rungs) missing.resize((cls + 1) * rungs);
         return missing.data() + cls * rungs;
+    }
+
+    // Adds what another feature, at the same epochs, has of other rows.
+    void merge(LadderFeature other, std::span<const std::uint32_t> class_map, std::size_t n_classes,
+               LadderAbsorber& absorber) {
+        const std::size_t rungs = absorber.rungs();
+        for (std::size_t i = 0; i < other.moments.size(); ++i)
+            moments_of(class_map[i / rungs], rungs)[i % rungs].merge(other.moments[i]);
+        for (std::size_t i = 0; i < other.missing.size(); ++i) {
+            MissingWeight& ours = missing_of(class_map[i / rungs], rungs)[i % rungs];
+            ours.weight += other.missing[i].weight;
+            ours.squared += other.missing[i].squared;
+        }
+        if (other.list.empty()) return;
+        other.list.map_classes(class_map, n_classes, rungs);
+        std::vector<double> weight(rungs, 0.0);
+        list.add_weights(weight);
+        other.list.add_weights(weight);
+        absorber.absorb(list, other.list, weight, n_classes);
+    }
+
+    // As it is at one half-life.
+    FeatureState alone(std::size_t rung, std::size_t rungs) const {
+        FeatureState state;
+        for (std::uint32_t c = 0; c * rungs < std::max(moments.size(), missing.size()); ++c) {
+            ClassState& of_class = state.of(c);
+            const std::size_t at = c * rungs + rung;
+            if (at < moments.size()) of_class.moments = moments[at];
+            if (at >= missing.size()) continue;
+            of_class.missing = missing[at].weight;
+            of_class.missing_squared = missing[at].squared;
+        }
+        if (list.empty()) return state;
+        Summary summary;
+        list.load(rung, rungs, list.n_classes(), summary);
+        state.summary.store(summary);
+        return state;
     }
 
     std::size_t nbytes() const {

@@ -12,6 +12,7 @@
 #include "driftsieve/feature/column.hpp"
 #include "driftsieve/ladder/ladder_cutter.hpp"
 #include "driftsieve/ladder/ladder_intake.hpp"
+#include "driftsieve/ladder/ladder_ledgers.hpp"
 
 namespace driftsieve {
 
@@ -282,23 +283,8 @@ class LadderStore {
     // The same rows at one half-life, as a store of its own.
     DenseStore alone(std::size_t rung) const {
         DenseStore::Features features(n_features());
-        Column column;
-        for (std::size_t j = 0; j < n_features(); ++j) {
-            const LadderFeature& from = features_[j];
-            for (std::uint32_t c = 0;
-                 c * rungs() < std::max(from.moments.size(), from.missing.size()); ++c) {
-                ClassState& state = features[j].of(c);
-                const std::size_t at = c * rungs() + rung;
-                if (at < from.moments.size()) state.moments = from.moments[at];
-                if (at < from.missing.size()) {
-                    state.missing = from.missing[at].weight;
-                    state.missing_squared = from.missing[at].squared;
-                }
-            }
-            if (from.list.empty()) continue;
-            from.list.load(rung, rungs(), from.list.n_classes(), column.summary);
-            features[j].summary.store(column.summary);
-        }
+        for (std::size_t j = 0; j < n_features(); ++j)
+            features[j] = features_[j].alone(rung, rungs());
         DenseStore store(config_, 0);
         store.adopt(std::move(features), ledgers_[rung]);
         RowInfo info = open_.info();
@@ -357,17 +343,7 @@ class LadderStore {
     void check(std::size_t n_features, std::size_t n_classes, double now) const {
         require(serves(rungs(), n_classes) && ledgers_.size() == rungs());
         require(features_.size() == n_features);
-        for (std::size_t r = 0; r < rungs(); ++r) {
-            const double before = r == 0 ? 0.0 : fadings_[r - 1].half_life();
-            require(before < fadings_[r].half_life());
-            ledgers_[r].check(n_classes, fadings_[r]);
-            require(ledgers_[r].empty() == ledgers_[0].empty());
-            require(ledgers_[r].totals.size() == ledgers_[0].totals.size());
-            for (std::size_t c = 0; c < ledgers_[r].totals.size(); ++c)
-                require(ledgers_[r].totals[c].rows == ledgers_[0].totals[c].rows);
-            require(ledgers_[r].empty() || !fadings_[r].fades() ||
-                    ledgers_[r].epoch <= fadings_[r].epoch_of(now));
-        }
+        check_ledgers(ledgers_, fadings_, n_classes, now);
         for (const LadderFeature& feature : features_) feature.check(n_classes, rungs());
         require(open_rows() < rows_per_block());
         open_.check(n_features, n_classes, now, fadings_[0],
@@ -453,29 +429,10 @@ class LadderStore {
                     features_[j].scale(ours);
                     LadderFeature state = other.features_[j];
                     state.scale(theirs);
-                    join(features_[j], std::move(state), class_map, n_classes, absorber);
+                    features_[j].merge(std::move(state), class_map, n_classes, absorber);
                 }
             };
         });
-    }
-
-    void join(LadderFeature& feature, LadderFeature other, std::span<const std::uint32_t> class_map,
-              std::size_t n_classes, LadderAbsorber& absorber) const {
-        for (std::size_t i = 0; i < other.moments.size(); ++i)
-            feature.moments_of(class_map[i / rungs()], rungs())[i % rungs()].merge(
-                other.moments[i]);
-        for (std::size_t i = 0; i < other.missing.size(); ++i) {
-            MissingWeight& missing =
-                feature.missing_of(class_map[i / rungs()], rungs())[i % rungs()];
-            missing.weight += other.missing[i].weight;
-            missing.squared += other.missing[i].squared;
-        }
-        if (other.list.empty()) return;
-        other.list.map_classes(class_map, n_classes, rungs());
-        std::vector<double> weight(rungs(), 0.0);
-        feature.list.add_weights(weight);
-        other.list.add_weights(weight);
-        absorber.absorb(feature.list, other.list, weight, n_classes);
     }
 };
 

@@ -19,14 +19,17 @@ namespace driftsieve {
 // Reads features of a sparse store as columns, their zeros included. Each thread has its own.
 class SparseReader {
   public:
-    // Summaries are as `n_bins` quantile bins need them, or complete if that is 0.
+    // Summaries are as `n_bins` quantile bins need them, or complete if that is 0. Weights may be
+    // off by a share of `slack`, rounding apart.
     SparseReader(const Config& config, const RecordLayout& layout,
-                 std::span<const SparsePage> pages, const Ledger& now, std::size_t n_bins)
+                 std::span<const SparsePage> pages, const Ledger& now, std::size_t n_bins,
+                 double slack = 0.0)
         : config_(config), layout_(layout), pages_(pages), now_(now), n_bins_(n_bins) {
         for (const ClassTotal& total : now.totals)
             // what may be left of a difference by rounding alone
-            rounding_.push_back(kLastDigit * (4.0 + std::sqrt(static_cast<double>(total.rows))) *
-                                total.weight);
+            rounding_.push_back(
+                std::max(slack, kLastDigit * (4.0 + std::sqrt(static_cast<double>(total.rows)))) *
+                total.weight);
     }
 
     // Features [lo, hi). Those never seen are all alike: if there are any, first fill(column) is

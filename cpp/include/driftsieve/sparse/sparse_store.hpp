@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "driftsieve/base/ledger.hpp"
@@ -32,6 +33,12 @@ class SparseStore {
     SparseStore() = default;
     SparseStore(const Config& config, std::size_t n_features) : config_(config) {
         grow(n_features);
+    }
+    SparseStore(const Config& config, std::size_t n_features, const Ledger& ledger,
+                const RecordLayout& layout, std::vector<SparsePage> pages)
+        : SparseStore(config, n_features, ledger, layout) {
+        pages_ = std::move(pages);
+        for (const SparsePage& page : pages_) n_slots_ += page.n_slots(layout_);
     }
 
     std::size_t n_features() const { return n_columns_; }
