@@ -18,10 +18,17 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=Path("docs/performance.md"))
     parser.add_argument("--bench", type=Path, default=Path("build/bench.json"))
     parser.add_argument("--scaling", type=Path, default=Path("build/bench-scaling.json"))
+    parser.add_argument(
+        "--part", nargs=2, metavar=("NAME", "FILE"), help="fill this table of goals alone"
+    )
     options = parser.parse_args()
     text = options.page.read_text(encoding="utf-8")
-    text = fill(text, "goals", goals(options.bench))
-    text = fill(text, "scaling", scaling(options.scaling))
+    if options.part:
+        name, file = options.part
+        text = fill(text, name, goals(Path(file)))
+    else:
+        text = fill(text, "goals", goals(options.bench))
+        text = fill(text, "scaling", scaling(options.scaling))
     options.page.write_text(text, encoding="utf-8")
 
 
