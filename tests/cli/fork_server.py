@@ -34,7 +34,7 @@ def kill(child: int, path: str, n: int, seconds: float) -> None:
         last = now
         time.sleep(0.0005)
     time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)  # if it has ended it is still there: nobody has waited for it
+    os.kill(child, signal.SIGKILL)  # an ended child keeps its number until it is waited for
 
 
 def serve() -> None:

@@ -100,7 +100,7 @@ def test_default_rule_is_k_10(rows):
     np.testing.assert_array_equal(kept, screener.ranking_ <= 10)
     np.testing.assert_array_equal(kept, FeatureScreener("t", k=10).fit(wide, y).get_support())
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # six features are fewer, but nobody asked for ten
+        warnings.simplefilter("error")  # k=10 by default, but only six features
         assert FeatureScreener("t").fit(X, y).get_support().all()
     with pytest.warns(UserWarning, match="k=10 is greater than n_features=6"):
         assert FeatureScreener("t", k=10).fit(X, y).get_support().all()

@@ -276,8 +276,8 @@ class SparseLadder {
   private:
     static constexpr std::size_t kColumns = LadderPage::kColumns;
     static constexpr std::uint64_t kAll = ~std::uint64_t{0};
-    // How far the weights of logged values may be off from those that the ledger has: they are
-    // computed from the clock anew.
+    // Largest relative difference between the weights of logged values, which are recomputed from
+    // the clock, and those in the ledger.
     static constexpr double kRounding = 1e-12;
 
     Config config_;

@@ -173,8 +173,8 @@ class SparseSums {
         missing_.insert(missing_.end(), worker.new_missing.begin(), worker.new_missing.end());
     }
 
-    // Throws BadRows, the row half taken in, if columns are not as they should be and nobody has
-    // looked before, or a value is infinite, or missing where none may be.
+    // Throws BadRows, with a part of the row added, if columns that have not been validated are not
+    // valid, or if a value is infinite, or missing where that is an error.
     template <class T, class Index>
     void add_row(std::uint32_t cls, double weight, const SparseRow<T, Index>& row) {
         if (row.count == 0) return;
