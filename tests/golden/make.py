@@ -14,6 +14,7 @@ from driftsieve._storage.fingerprint import Seen
 from driftsieve.batch import Batch
 from driftsieve.cli.checkpoint import Checkpoint, Place
 from driftsieve.history import ScoreHistory
+from driftsieve.memory import LearnedBank
 
 FOLDER = Path(__file__).parent
 
@@ -84,6 +85,30 @@ def class_rows(n: int = 1700) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([40.0 * y + i * 7 % 31, i * 7919 % 1009 / 8.0]), y
 
 
+HALF_LIVES = (100.0, 400.0, float("inf"))
+
+
+def ladder() -> ds.Bank:
+    """Three half-lives of dense rows, whole weights, rows of an incomplete block."""
+    X, y, weight, _ = rows()
+    return ds.Bank(0.05, half_life=HALF_LIVES).update(X, y, weight)
+
+
+def sparse_ladder() -> ds.Bank:
+    """Three half-lives of sparse rows whose times are out of order."""
+    X, y, weight, t = rows()
+    bank = ds.Bank(0.05, half_life=HALF_LIVES, clock="time")
+    for k in (slice(2000), slice(2000, 3000)):
+        bank.update(sparse.csr_array(X[k]), y[k], weight[k], t[k])
+    return bank
+
+
+def learned() -> LearnedBank:
+    """Dense rows with reviews, and rows since the last one."""
+    X, y, weight, _ = rows(2900)
+    return LearnedBank("fisher", half_life=HALF_LIVES, epsilon=0.05).update(X, y, weight)
+
+
 def screener() -> ds.FeatureScreener:
     """Faded rows, a class that was declared and never came, parameters that are not the usual."""
     X, y, weight, _ = rows()
@@ -122,6 +147,9 @@ MAKERS = {
     "bank_sparse": faded_sparse,
     "bank_sparse_moments": sparse_moments,
     "bank_classes": many_classes,
+    "bank_ladder": ladder,
+    "bank_sparse_ladder": sparse_ladder,
+    "learned": learned,
     "screener": screener,
     "checkpoint": checkpoint,
     "history": history,

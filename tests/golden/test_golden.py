@@ -13,6 +13,7 @@ from scipy import sparse
 import driftsieve as ds
 from driftsieve._storage.envelope import VERSION
 from driftsieve.cli.checkpoint import Checkpoint
+from driftsieve.memory import LearnedBank
 from exact_ranks import rank_errors
 
 
@@ -95,6 +96,37 @@ def test_the_bank_of_many_classes(path: Path) -> None:
     assert_allclose(ds.scores.fisher(found), ds.scores.fisher(exact), rtol=1e-9)
     for errors in rank_errors(bank, X, y, np.ones(len(y))):
         errors.check(0.05)
+
+
+@pytest.mark.parametrize("half_life", make.HALF_LIVES)
+@pytest.mark.parametrize(
+    ("name", "clock"), [("bank_ladder", "row"), ("bank_sparse_ladder", "time")]
+)
+def test_a_bank_of_several_half_lives(name: str, clock: str, half_life: float) -> None:
+    X, y, weight, t = make.rows()
+    ticks = t if clock == "time" else np.arange(3000.0)
+    weight *= ds.offline.clock_weights(ticks, clock="time", half_life=half_life)
+    exact = ds.offline.snapshot(X, y, sample_weight=weight)
+    for path in make.versions(name):
+        bank = ds.Bank.from_bytes(path.read_bytes())
+        found = bank.snapshot(half_life=half_life)
+        assert (bank.half_lives, bank.clock, bank.n_rows) == (make.HALF_LIVES, clock, 3000)
+        assert_allclose(found.class_weight, exact.class_weight, rtol=1e-9)
+        for score in (ds.scores.t, ds.scores.fisher):
+            assert_allclose(score(found), score(exact), rtol=1e-9)
+        assert_allclose(found.bin_weights[[1, 3]], exact.bin_weights[[1, 3]], rtol=1e-9, atol=1e-9)
+
+
+@every("learned")
+def test_the_learned_bank(path: Path) -> None:
+    bank = LearnedBank.from_bytes(path.read_bytes())
+    X, y, weight, _ = make.rows(2900)
+    weight *= ds.offline.clock_weights(np.arange(2900.0), clock="time", half_life=100.0)
+    exact = ds.scores.fisher(ds.offline.snapshot(X, y, sample_weight=weight))
+    assert (bank.choices, bank.n_rows, bank.score_func) == (make.HALF_LIVES, 2900, "fisher")
+    assert bank.memory.n_reviews >= 3
+    assert_allclose(ds.scores.fisher(bank.snapshot(half_life=100.0)), exact, rtol=1e-9)
+    assert np.isfinite(bank.update(X[:600], y[:600]).scores()).all()
 
 
 @every("screener")
