@@ -116,12 +116,12 @@ class Snapshot:
             found = getattr(self, name)
             if found is not None and found.shape != shape:
                 raise ValueError(f"Snapshot.{name} must have shape {shape}, got {found.shape}.")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
+        for name in ("classes", *shapes):
+            value = getattr(self, name)
+            if value is not None and value.flags.writeable:
                 view = value.view()
                 view.flags.writeable = False
-                object.__setattr__(self, field.name, view)
+                object.__setattr__(self, name, view)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Rebuild copies from their fields, so that their arrays are read-only too."""

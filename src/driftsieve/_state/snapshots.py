@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from driftsieve._core import Bank as CoreBank
 from driftsieve._state.header import Header
-from driftsieve.snapshot import Snapshot
+from driftsieve.snapshot import Floats, Snapshot
 
 
 def take_snapshots(
@@ -23,12 +23,12 @@ def take_snapshots(
 ) -> list[Snapshot]:
     """Return snapshots of a range of features at half-lives by index."""
     begin, n_features = features
-    _, place = known.labels.sorted()
-    arrays_by_rung = core.freeze([*rungs], begin, n_features, n_bins, place, n_threads)
+    labels = known.labels.sorted()
+    arrays_by_rung = core.freeze([*rungs], begin, n_features, n_bins, labels[1], n_threads)
     seen = core.seen(begin, n_features)
     names = known.names and known.names[begin : begin + n_features]
     return [
-        _snapshot(core, known, (begin, n_features, names, seen), rung, arrays)
+        _snapshot(core, labels, (begin, n_features, names, seen), rung, arrays)
         for rung, arrays in zip(rungs, arrays_by_rung, strict=True)
     ]
 
@@ -37,10 +37,10 @@ def take_chosen(
     core: CoreBank, known: Header, n_bins: int, chosen: NDArray[np.uint64], rungs: Sequence[int]
 ) -> list[Snapshot]:
     """Return snapshots of some features, by index and without names, at half-lives by index."""
-    _, place = known.labels.sorted()
-    arrays_by_rung = core.freeze_some([*rungs], chosen, n_bins, place)
+    labels = known.labels.sorted()
+    arrays_by_rung = core.freeze_some([*rungs], chosen, n_bins, labels[1])
     return [
-        _snapshot(core, known, (0, len(chosen), None, None), rung, arrays)
+        _snapshot(core, labels, (0, len(chosen), None, None), rung, arrays)
         for rung, arrays in zip(rungs, arrays_by_rung, strict=True)
     ]
 
@@ -98,23 +98,27 @@ def take_stacked(
 
 def _snapshot(
     core: CoreBank,
-    known: Header,
+    labels: tuple[NDArray[Any], NDArray[np.uint32]],
     features: tuple[int, int, Any, bytes | None],
     rung: int,
     arrays: tuple[Any, ...],
 ) -> Snapshot:
     begin, n_features, names, seen = features
-    classes, place = known.labels.sorted()
-    totals = np.array(core.totals(rung), dtype=np.float64).reshape(-1, 3)[np.argsort(place)]
+    classes, place = labels
+    totals = np.empty((len(classes), 3))
+    totals[place] = np.reshape(core.totals(rung), (-1, 3))
     class_weight, squared = totals[:, 0].copy(), totals[:, 1]
+    n_eff = _effective(
+        np.append(class_weight, class_weight.sum()), np.append(squared, squared.sum())
+    )
     weight, weight_squared, mean, centred_mean, var, bin_weights, edges, rank_error, effect = arrays
     if weight is None:  # the same for all features
         weight = np.broadcast_to(class_weight[:, None], (len(classes), n_features))
     return Snapshot(
         classes=classes,
         class_weight=class_weight,
-        class_n_eff=_effective(class_weight, squared),
-        n_eff=float(_effective(class_weight.sum(), squared.sum())),
+        class_n_eff=n_eff[:-1],
+        n_eff=float(n_eff[-1]),
         n_features=n_features,
         feature_names=names,
         first_feature=begin,
@@ -131,7 +135,7 @@ def _snapshot(
     )
 
 
-def _effective(weight: Any, squared: Any) -> Any:
+def _effective(weight: Floats, squared: Floats) -> Floats:
     """Return (sum w)**2 / sum w**2, 0 without weight; the form keeps tiny weights."""
     root = np.sqrt(squared)
     with np.errstate(over="ignore"):  # deserialized squares may be smaller than any rows could have

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
 from typing import Any, Literal, NamedTuple, cast
@@ -59,19 +59,19 @@ def _of_bank(function: ScoreFunction, bank: Any) -> Floats:
 
 def _lean(snap: Snapshot, needs: Needs) -> Snapshot:
     """Drop the arrays that no score uses, so that they are not copied for every block."""
-    lean = replace(snap, feature_names=None, edges=None, rank_error=None)
-    if needs == "moments":
-        return replace(lean, bin_weights=None)
-    return replace(lean, mean=None, centred_mean=None, var=None)
+    unused = ("bin_weights",) if needs == "moments" else ("mean", "centred_mean", "var")
+    nothing: dict[str, Any] = dict.fromkeys(("feature_names", "edges", "rank_error", *unused))
+    return replace(snap, **nothing)
 
 
 def _once_if_unseen(kernel: ScoreFunction, snap: Snapshot) -> Floats:
     """Compute features that were 0 in every row only once, unless there are few of them."""
-    out = np.empty(snap.n_features)
     if snap.seen is None or 8 * np.count_nonzero(snap.seen) >= 7 * snap.n_features:
-        for block in _blocks(snap, snap.n_features):
-            out[block] = kernel(snap.pick(block))
-        return out
+        blocks = _blocks(snap, snap.n_features)
+        if len(blocks) == 1:
+            return kernel(snap)
+        return np.concatenate([np.empty(0), *(kernel(snap.pick(block)) for block in blocks)])
+    out = np.empty(snap.n_features)
     seen = np.flatnonzero(snap.seen)
     out.fill(kernel(snap.pick(np.argmin(snap.seen, keepdims=True)))[0])
     for block in _blocks(snap, len(seen)):
@@ -79,9 +79,9 @@ def _once_if_unseen(kernel: ScoreFunction, snap: Snapshot) -> Floats:
     return out
 
 
-def _blocks(snap: Snapshot, n_features: int) -> Iterator[slice]:
+def _blocks(snap: Snapshot, n_features: int) -> list[slice]:
     step = max(1, _BLOCK_CELLS // (snap.n_classes * (snap.n_bins or 1)))
-    return (slice(start, start + step) for start in range(0, n_features, step))
+    return [slice(start, start + step) for start in range(0, n_features, step)]
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
