@@ -10,6 +10,7 @@
 #include "driftsieve/base/config.hpp"
 #include "driftsieve/kernels.hpp"
 #include "driftsieve/ladder/ladder_list.hpp"
+#include "driftsieve/memory/large_room.hpp"
 #include "driftsieve/quantiles/cells.hpp"
 
 namespace driftsieve {
@@ -87,7 +88,8 @@ class LadderAbsorber {
     double most_[kMostRungs] = {};  // that a mini-bin of the block may hide
     std::size_t n_used_ = 0;
     Room<std::uint16_t> index_;
-    std::vector<double> cells_;
+    KeptRoom<double> cells_;     // empty between two blocks
+    Room<double> cell_weights_;  // of those that are used
     Room<std::uint16_t> used_;
     Room<std::uint8_t> too_full_;
     std::vector<std::uint16_t> slot_;  // by cell: the number of what is taken out, from 1; else 0
@@ -111,7 +113,9 @@ class LadderAbsorber {
     void count(const LadderColumn& values) {
         const BlockColumn& column = values.column;
         const std::size_t n_cells = values.map.size() + 2;
-        cells_.assign(n_cells * width(column), 0.0);
+        const std::size_t of_class = LadderKernels::room_of(n_cells, rungs_);
+        if (cells_.size() < of_class * column.n_classes())
+            cells_.assign(of_class * column.n_classes(), 0.0);
         index_.resize(column.size());
         const Kernels::Cuts cuts = values.map.cuts();
         for (std::size_t c = 0; c < column.n_classes(); ++c) {
@@ -119,14 +123,16 @@ class LadderAbsorber {
             kernels().ladder->weigh_cells(
                 rungs_, values.finest + first, values.weights + first * rungs_,
                 column.begin[c + 1] - first, {cuts.cut, cuts.bits}, index_.data() + first,
-                cells_.data() + c * rungs_, width(column));
+                cells_.data() + c * of_class, n_cells);
         }
         for (std::size_t r = 0; r < rungs_; ++r)
             most_[r] = kShare * config_.epsilon * values.total[r];
         used_.resize(n_cells);
         too_full_.resize(n_cells);
-        n_used_ = kernels().ladder->census(rungs_, cells_.data(), n_cells, column.n_classes(),
-                                           most_, used_.data(), too_full_.data());
+        cell_weights_.resize(n_cells * width(column));
+        n_used_ =
+            kernels().ladder->census(rungs_, cells_.data(), n_cells, column.n_classes(), most_,
+                                     used_.data(), too_full_.data(), cell_weights_.data());
     }
 
     // The mini-bins of the block.
@@ -146,7 +152,7 @@ class LadderAbsorber {
         items_.clear();
         for (std::size_t k = 0; k < n_used_; ++k) {
             const std::size_t m = used_[k];
-            const double* cell = cells_.data() + m * width(column);
+            const double* cell = cell_weights_.data() + k * width(column);
             if (slot_[m] == 0)
                 items_.push_back({values.map.upper(m, coarse), cell, true});
             else
