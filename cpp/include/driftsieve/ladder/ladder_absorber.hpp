@@ -26,7 +26,7 @@ struct LadderColumn {
 
 // Takes blocks into the list of a feature; each thread has its own.
 //
-// Values are counted into about 4 / epsilon cells, at all half-lives at once. Cells that hold more
+// Values are counted into cells, cells() or somewhat more, at all half-lives at once. Cells that hold more
 // than their share at any of them, and what lies outside of the cells, are sorted instead; so are
 // all values where there may be no more than 1 / epsilon distinct ones, which stay exact.
 class LadderAbsorber {
@@ -34,6 +34,10 @@ class LadderAbsorber {
     LadderAbsorber(const Config& config, std::size_t rungs) : config_(config), rungs_(rungs) {}
 
     std::size_t rungs() const { return rungs_; }
+    // Fewer than at one half-life: all of them are walked after each block.
+    static std::size_t cells(const Config& config) {
+        return std::min(3 * config.exact_values(), Config::kMostCells);
+    }
 
     // What rows that come in may hide, as a share of their weight: the rest is for merges.
     static constexpr double kShare = 0.8;
@@ -195,11 +199,12 @@ class LadderAbsorber {
             return a.value < b.value || (a.value == b.value && a.place < b.place);
         });
         // values are joined as long as no half-life has more than its share in a mini-bin
-        std::vector<double> held(rungs_, 0.0);
+        double held[kMostRungs] = {};
+        double more[kMostRungs];
         double* open = nullptr;
         for (std::size_t i = 0; i < members.size();) {
             const double value = members[i].value;
-            std::vector<double> more(rungs_, 0.0);
+            std::fill_n(more, rungs_, 0.0);
             std::fill_n(line, width(column), 0.0);
             for (; i < members.size() && members[i].value == value; ++i) {
                 const std::size_t place = members[i].place;
