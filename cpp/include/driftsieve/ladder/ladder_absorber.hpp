@@ -26,9 +26,10 @@ struct LadderColumn {
 
 // Takes blocks into the list of a feature; each thread has its own.
 //
-// Values are counted into cells, cells() or somewhat more, at all half-lives at once. Cells that hold more
-// than their share at any of them, and what lies outside of the cells, are sorted instead; so are
-// all values where there may be no more than 1 / epsilon distinct ones, which stay exact.
+// Values are counted into cells, cells() or somewhat more, at all half-lives at once. Cells that
+// hold more than their share at any of them, and what lies outside of the cells, are sorted
+// instead; so are all values where there may be no more than 1 / epsilon distinct ones, which stay
+// exact.
 class LadderAbsorber {
   public:
     LadderAbsorber(const Config& config, std::size_t rungs) : config_(config), rungs_(rungs) {}
