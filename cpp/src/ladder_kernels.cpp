@@ -5,8 +5,14 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <type_traits>
 #include <utility>
+
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 #include "driftsieve/memory/coming.hpp"
 #include "driftsieve/quantiles/edge_goal.hpp"
@@ -15,30 +21,67 @@ namespace driftsieve::DRIFTSIEVE_ISA {
 namespace {
 
 using Four = double __attribute__((vector_size(32)));
+using Eight = double __attribute__((vector_size(64)));
+
+// Whether a comparison holds, in any of its lanes.
+bool is_any(bool holds) {
+    return holds;
+}
+template <class Mask>
+    requires(sizeof(Mask) > sizeof(bool))
+[[gnu::always_inline]] inline bool is_any(const Mask& holds) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(Mask) == 64)
+        return _mm512_movepi64_mask((__m512i)holds) != 0;
+    else
+        return _mm256_movemask_pd((__m256d)holds) != 0;
+#elif defined(__AVX2__)
+    __m256d half[sizeof(Mask) / 32];
+    std::memcpy(half, &holds, sizeof holds);
+    __m256d any = half[0];
+    for (std::size_t k = 1; k < std::size(half); ++k) any = _mm256_or_pd(any, half[k]);
+    return _mm256_movemask_pd(any) != 0;
+#else
+    std::int64_t any = 0;
+    for (std::size_t k = 0; k < sizeof(Mask) / sizeof any; ++k) any |= holds[k];
+    return any != 0;
+#endif
+}
 
 // One number for each of R half-lives.
 template <std::size_t R>
 struct Line {
-    static constexpr std::size_t kFull = R / 4;
+    static constexpr std::size_t kEights = R / 8;
+    static constexpr std::size_t kFours = R % 8 / 4;
     static constexpr std::size_t kRest = R % 4;
-    Four full[kFull + 1];  // one too many, since there may be none
+    static constexpr std::size_t kFirstFour = 8 * kEights;
+    static constexpr std::size_t kFirstRest = kFirstFour + 4 * kFours;
+    Eight eight[kEights + 1];  // one too many, since there may be none
+    Four four[kFours + 1];
     double rest[kRest + 1];
 
+    // Calls use() with the same part of all lines, part after part.
+    template <class Use, class... Lines>
+    [[gnu::always_inline]] static void each(const Use& use, Lines&... lines) {
+        for (std::size_t k = 0; k < kEights; ++k) use(lines.eight[k]...);
+        for (std::size_t k = 0; k < kFours; ++k) use(lines.four[k]...);
+        for (std::size_t k = 0; k < kRest; ++k) use(lines.rest[k]...);
+    }
     void clear() {
-        for (std::size_t k = 0; k < kFull; ++k) full[k] = Four{};
-        for (std::size_t k = 0; k < kRest; ++k) rest[k] = 0.0;
+        each([](auto& part) { part = std::remove_reference_t<decltype(part)>{}; }, *this);
     }
     void load(const double* from) {
-        std::memcpy(full, from, 32 * kFull);
-        std::memcpy(rest, from + 4 * kFull, 8 * kRest);
+        std::memcpy(eight, from, 64 * kEights);
+        std::memcpy(four, from + kFirstFour, 32 * kFours);
+        std::memcpy(rest, from + kFirstRest, 8 * kRest);
     }
     void store(double* to) const {
-        std::memcpy(to, full, 32 * kFull);
-        std::memcpy(to + 4 * kFull, rest, 8 * kRest);
+        std::memcpy(to, eight, 64 * kEights);
+        std::memcpy(to + kFirstFour, four, 32 * kFours);
+        std::memcpy(to + kFirstRest, rest, 8 * kRest);
     }
     void add(const Line& other) {
-        for (std::size_t k = 0; k < kFull; ++k) full[k] += other.full[k];
-        for (std::size_t k = 0; k < kRest; ++k) rest[k] += other.rest[k];
+        each([](auto& part, const auto& more) { part += more; }, *this, other);
     }
     void add(const double* from) {
         Line other;
@@ -47,32 +90,25 @@ struct Line {
     }
     // Sets the number of one half-life to 0, and returns what it was.
     double take(std::size_t r) {
-        double number;
-        if (r < 4 * kFull) {
-            number = full[r / 4][r % 4];
-            full[r / 4][r % 4] = 0.0;
-        } else {
-            number = std::exchange(rest[r - 4 * kFull], 0.0);
-        }
+        double numbers[R];
+        store(numbers);
+        const double number = std::exchange(numbers[r], 0.0);
+        load(numbers);
         return number;
     }
     // Whether a number of this line is at least that of `goal`.
     bool reaches(const Line& goal) const {
-        using Mask = decltype(full[0] >= full[0]);
-        Mask any{};
-        for (std::size_t k = 0; k < kFull; ++k) any |= full[k] >= goal.full[k];
-        bool reaches = (any[0] | any[1] | any[2] | any[3]) != 0;
-        for (std::size_t k = 0; k < kRest; ++k) reaches |= rest[k] >= goal.rest[k];
-        return reaches;
+        bool any = false;
+        each([&](const auto& part, const auto& least) { any |= is_any(part >= least); }, *this,
+             goal);
+        return any;
     }
-    // Whether a number of this line and of `more` is together above that of `most`.
-    bool exceeds(const Line& more, const Line& most) const {
-        using Mask = decltype(full[0] > full[0]);
-        Mask any{};
-        for (std::size_t k = 0; k < kFull; ++k) any |= full[k] + more.full[k] > most.full[k];
-        bool exceeds = (any[0] | any[1] | any[2] | any[3]) != 0;
-        for (std::size_t k = 0; k < kRest; ++k) exceeds |= rest[k] + more.rest[k] > most.rest[k];
-        return exceeds;
+    // Whether a number of this line is above that of `most`.
+    bool exceeds(const Line& most) const {
+        bool any = false;
+        each([&](const auto& part, const auto& limit) { any |= is_any(part > limit); }, *this,
+             most);
+        return any;
     }
 };
 
@@ -82,8 +118,28 @@ void sum_of_classes(const double* weights, std::size_t n_classes, Line<R>& total
     for (std::size_t c = 1; c < n_classes; ++c) total.add(weights + c * R);
 }
 
-constexpr std::size_t kLanes = 8;
-using Lanes = double __attribute__((vector_size(8 * kLanes)));
+// The cells of a class, see LadderKernels: the line of a cell is in two parts.
+template <std::size_t R>
+struct Cells {
+    static constexpr std::size_t kFirst = R / 8 * 8;
+    static constexpr std::size_t kSecond = R % 8;
+    double* first;
+    double* second;
+
+    Cells(double* cells, std::size_t n_cells) : first(cells), second(cells + n_cells * kFirst) {}
+    void load(std::size_t m, Line<R>& line) const {
+        double numbers[R];
+        std::memcpy(numbers, first + m * kFirst, 8 * kFirst);
+        std::memcpy(numbers + kFirst, second + m * kSecond, 8 * kSecond);
+        line.load(numbers);
+    }
+    void store(std::size_t m, const Line<R>& line) const {
+        double numbers[R];
+        line.store(numbers);
+        std::memcpy(first + m * kFirst, numbers, 8 * kFirst);
+        std::memcpy(second + m * kSecond, numbers + kFirst, 8 * kSecond);
+    }
+};
 
 template <std::size_t R>
 void power_sums(const LadderKernels::Rows& rows, const double* shifts, double* sum,
@@ -93,19 +149,19 @@ void power_sums(const LadderKernels::Rows& rows, const double* shifts, double* s
     const auto row = [&](std::size_t k) {
         return rows.first_column + static_cast<std::ptrdiff_t>(rows.order[k]) * rows.stride;
     };
-    for (std::size_t j = 0; j < kStrip; j += kLanes) {
-        Lanes shift;
+    for (std::size_t j = 0; j < kStrip; j += 8) {
+        Eight shift;
         std::memcpy(&shift, shifts + j, sizeof shift);
-        Lanes sums[R], sums_of_squares[R];
-        for (std::size_t r = 0; r < R; ++r) sums[r] = sums_of_squares[r] = Lanes{};
+        Eight sums[R], sums_of_squares[R];
+        for (std::size_t r = 0; r < R; ++r) sums[r] = sums_of_squares[r] = Eight{};
         for (std::size_t k = 0; k < rows.n; ++k) {
             if (k + kAhead < rows.n) __builtin_prefetch(row(k + kAhead) + j, 0, 2);
-            Lanes delta;
+            Eight delta;
             std::memcpy(&delta, row(k) + j, sizeof delta);
             delta -= shift;
             const double* weights = rows.weights + k * R;
             for (std::size_t r = 0; r < R; ++r) {
-                const Lanes weighed = weights[r] * delta;
+                const Eight weighed = weights[r] * delta;
                 sums[r] += weighed;
                 sums_of_squares[r] += weighed * delta;  // nothing where nothing is weighed
             }
@@ -120,34 +176,45 @@ void power_sums(const LadderKernels::Rows& rows, const double* shifts, double* s
 template <std::size_t R>
 void weigh_cells(const std::uint32_t* finest, const double* weights, std::size_t n,
                  const LadderKernels::Cuts& cuts, std::uint16_t* __restrict index,
-                 double* __restrict cells, std::size_t width) {
+                 double* __restrict first_cell, std::size_t n_cells) {
     const std::uint32_t inside = (std::uint32_t{1} << cuts.bits) - 1;
     for (std::size_t k = 0; k < n; ++k) {
         const std::uint32_t cut = cuts.cut[finest[k] >> cuts.bits];
         index[k] =
             static_cast<std::uint16_t>((cut & 0xffff) + ((finest[k] & inside) >> (cut >> 16)));
     }
+    const Cells<R> cells(first_cell, n_cells);
     for (std::size_t k = 0; k < n; ++k) {
-        double* cell = cells + index[k] * width;
-        Line<R> line;
-        line.load(weights + k * R);
-        line.add(cell);
-        line.store(cell);
+        Line<R> line, more;
+        cells.load(index[k], line);
+        more.load(weights + k * R);
+        line.add(more);
+        cells.store(index[k], line);
     }
 }
 
 template <std::size_t R>
-std::size_t census(const double* cells, std::size_t n, std::size_t n_classes, const double* most,
-                   std::uint16_t* used, std::uint8_t* too_full) {
-    Line<R> limit, none, total;
+std::size_t census(double* first_cell, std::size_t n_cells, std::size_t n_classes,
+                   const double* most, std::uint16_t* __restrict used,
+                   std::uint8_t* __restrict too_full, double* __restrict lines) {
+    Line<R> limit, none;
     limit.load(most);
     none.clear();
     std::size_t n_used = 0;
-    for (std::size_t m = 0; m < n; ++m) {
-        sum_of_classes<R>(cells + m * n_classes * R, n_classes, total);
+    for (std::size_t m = 0; m < n_cells; ++m) {
+        Line<R> total = none;
+        double* out = lines + n_used * n_classes * R;
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            const Cells<R> cells(first_cell + c * LadderKernels::room_of(n_cells, R), n_cells);
+            Line<R> line;
+            cells.load(m, line);
+            cells.store(m, none);
+            line.store(out + c * R);
+            total.add(line);
+        }
         used[n_used] = static_cast<std::uint16_t>(m);
-        too_full[n_used] = total.exceeds(none, limit);
-        n_used += total.exceeds(none, none);
+        too_full[n_used] = total.exceeds(limit);
+        n_used += total.exceeds(none);
     }
     return n_used;
 }
@@ -220,9 +287,11 @@ std::size_t merge(const LadderKernels::Merge& lists) {
             theirs_after = more;
             if (!lists.items[j].is_cell) theirs_after.clear();
         }
-        const bool joins = sign == its_sign && !total.exceeds(hidden, budget);
+        Line<R> joined = hidden;
+        joined.add(total);
+        const bool joins = sign == its_sign && !joined.exceeds(budget);
         if (joins) {
-            hidden.add(total);
+            hidden = joined;
         } else {
             if (out < end) hidden.store(lists.out_hidden + out * R);
             hidden = ours_after;
@@ -345,9 +414,9 @@ const LadderKernels ladder_kernels = {
        const LadderKernels::Cuts& cuts, std::uint16_t* index, double* cells, std::size_t width) {
         DRIFTSIEVE_FOR_RUNGS(weigh_cells, finest, weights, n, cuts, index, cells, width);
     },
-    [](std::size_t rungs, const double* cells, std::size_t n, std::size_t n_classes,
-       const double* most, std::uint16_t* used, std::uint8_t* too_full) {
-        return DRIFTSIEVE_FOR_RUNGS(census, cells, n, n_classes, most, used, too_full);
+    [](std::size_t rungs, double* cells, std::size_t n_cells, std::size_t n_classes,
+       const double* most, std::uint16_t* used, std::uint8_t* too_full, double* lines) {
+        return DRIFTSIEVE_FOR_RUNGS(census, cells, n_cells, n_classes, most, used, too_full, lines);
     },
     [](std::size_t rungs, const LadderKernels::Merge& lists) {
         return DRIFTSIEVE_FOR_RUNGS(merge, lists);

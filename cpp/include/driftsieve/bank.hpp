@@ -257,16 +257,21 @@ class Bank {
         std::vector<Ledger> now;
         for (const std::size_t rung : rungs) now.push_back(current_ledger(rung));
         if (const auto* sparse = std::get_if<SparseLadder>(&store_)) {
+            const std::size_t n_bins = out[0].bins == nullptr ? 1 : out[0].n_bins;
             parallel_chunks(out[0].n_features, 2048, n_threads, [&](auto lo, auto hi) {
-                for (std::size_t k = 0; k < rungs.size(); ++k) {
-                    SnapshotWriter writer(out[k], now[k].totals, unit_of(rungs[k], now[k].epoch));
-                    sparse->read(
-                        rungs[k], now[k], out[k].bins == nullptr ? 1 : out[k].n_bins, begin + lo,
-                        begin + hi, [&](const Column& column) { writer.fill(column, lo, hi); },
-                        [&](std::size_t j, const Column& column) {
-                            writer.write(column, j - begin);
+                std::vector<SnapshotWriter> writers;
+                for (std::size_t k = 0; k < rungs.size(); ++k)
+                    writers.emplace_back(out[k], now[k].totals, unit_of(rungs[k], now[k].epoch));
+                SparseLadder::Reader(*sparse, rungs, now, n_bins)
+                    .read(
+                        begin + lo, begin + hi,
+                        [&](std::size_t k, std::size_t first, std::size_t end,
+                            const Column& column) {
+                            writers[k].fill(column, first - begin, end - begin);
+                        },
+                        [&](std::size_t k, std::size_t j, const Column& column) {
+                            writers[k].write(column, j - begin);
                         });
-                }
             });
         }
         const auto* ladder = std::get_if<LadderStore>(&store_);
@@ -290,10 +295,10 @@ class Bank {
         for (std::size_t k = 0; k < rungs.size(); ++k)
             writers.emplace_back(out[k], now[k].totals, unit_of(rungs[k], now[k].epoch));
         if (const auto* sparse = std::get_if<SparseLadder>(&store_))
-            for (std::size_t k = 0; k < rungs.size(); ++k)
-                sparse->read_chosen(
-                    rungs[k], now[k], out[k].bins == nullptr ? 1 : out[k].n_bins, features,
-                    [&](std::size_t i, const Column& column) { writers[k].write(column, i); });
+            SparseLadder::Reader(*sparse, rungs, now, out[0].bins == nullptr ? 1 : out[0].n_bins)
+                .read_chosen(features, [&](std::size_t k, std::size_t i, const Column& column) {
+                    writers[k].write(column, i);
+                });
         const auto* ladder = std::get_if<LadderStore>(&store_);
         if (ladder == nullptr) return;  // sparse, or without rows
         LadderStore::Reader(*ladder, rungs, now, out[0].bins_to_cut())

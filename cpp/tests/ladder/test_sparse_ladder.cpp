@@ -67,11 +67,12 @@ TEST_CASE("an atom is logged until it has come often enough, then it has a recor
     for (std::size_t r = 0; r < 3; ++r) {
         const Ledger now = store.ledger(r, 2);
         double of_class[2] = {};
-        store.read(
-            r, now, 5, 0, 1, [](const Column&) { FAIL("the column was seen"); },
-            [&](std::size_t, const Column& column) {
-                for (std::size_t c = 0; c < 2; ++c) of_class[c] = column.not_0[c];
-            });
+        SparseLadder::Reader(store, {&r, 1}, {&now, 1}, 5)
+            .read(
+                0, 1, [](auto&&...) { FAIL("the column was seen"); },
+                [&](std::size_t, std::size_t, const Column& column) {
+                    for (std::size_t c = 0; c < 2; ++c) of_class[c] = column.not_0[c];
+                });
         for (std::size_t c = 0; c < 2; ++c)
             CHECK(of_class[c] == doctest::Approx(now.totals[c].weight).epsilon(1e-14));
     }

@@ -10,6 +10,7 @@
 #include "driftsieve/base/config.hpp"
 #include "driftsieve/kernels.hpp"
 #include "driftsieve/ladder/ladder_list.hpp"
+#include "driftsieve/memory/large_room.hpp"
 #include "driftsieve/quantiles/cells.hpp"
 
 namespace driftsieve {
@@ -25,14 +26,19 @@ struct LadderColumn {
 
 // Takes blocks into the list of a feature; each thread has its own.
 //
-// Values are counted into about 4 / epsilon cells, at all half-lives at once. Cells that hold more
-// than their share at any of them, and what lies outside of the cells, are sorted instead; so are
-// all values where there may be no more than 1 / epsilon distinct ones, which stay exact.
+// Values are counted into cells, cells() or somewhat more, at all half-lives at once. Cells that
+// hold more than their share at any of them, and what lies outside of the cells, are sorted
+// instead; so are all values where there may be no more than 1 / epsilon distinct ones, which stay
+// exact.
 class LadderAbsorber {
   public:
     LadderAbsorber(const Config& config, std::size_t rungs) : config_(config), rungs_(rungs) {}
 
     std::size_t rungs() const { return rungs_; }
+    // Fewer than at one half-life: all of them are walked after each block.
+    static std::size_t cells(const Config& config) {
+        return std::min(3 * config.exact_values(), Config::kMostCells);
+    }
 
     // What rows that come in may hide, as a share of their weight: the rest is for merges.
     static constexpr double kShare = 0.8;
@@ -87,7 +93,8 @@ class LadderAbsorber {
     double most_[kMostRungs] = {};  // that a mini-bin of the block may hide
     std::size_t n_used_ = 0;
     Room<std::uint16_t> index_;
-    std::vector<double> cells_;
+    KeptRoom<double> cells_;     // empty between two blocks
+    Room<double> cell_weights_;  // of those that are used
     Room<std::uint16_t> used_;
     Room<std::uint8_t> too_full_;
     std::vector<std::uint16_t> slot_;  // by cell: the number of what is taken out, from 1; else 0
@@ -111,7 +118,9 @@ class LadderAbsorber {
     void count(const LadderColumn& values) {
         const BlockColumn& column = values.column;
         const std::size_t n_cells = values.map.size() + 2;
-        cells_.assign(n_cells * width(column), 0.0);
+        const std::size_t of_class = LadderKernels::room_of(n_cells, rungs_);
+        if (cells_.size() < of_class * column.n_classes())
+            cells_.assign(of_class * column.n_classes(), 0.0);
         index_.resize(column.size());
         const Kernels::Cuts cuts = values.map.cuts();
         for (std::size_t c = 0; c < column.n_classes(); ++c) {
@@ -119,14 +128,16 @@ class LadderAbsorber {
             kernels().ladder->weigh_cells(
                 rungs_, values.finest + first, values.weights + first * rungs_,
                 column.begin[c + 1] - first, {cuts.cut, cuts.bits}, index_.data() + first,
-                cells_.data() + c * rungs_, width(column));
+                cells_.data() + c * of_class, n_cells);
         }
         for (std::size_t r = 0; r < rungs_; ++r)
             most_[r] = kShare * config_.epsilon * values.total[r];
         used_.resize(n_cells);
         too_full_.resize(n_cells);
-        n_used_ = kernels().ladder->census(rungs_, cells_.data(), n_cells, column.n_classes(),
-                                           most_, used_.data(), too_full_.data());
+        cell_weights_.resize(n_cells * width(column));
+        n_used_ =
+            kernels().ladder->census(rungs_, cells_.data(), n_cells, column.n_classes(), most_,
+                                     used_.data(), too_full_.data(), cell_weights_.data());
     }
 
     // The mini-bins of the block.
@@ -146,7 +157,7 @@ class LadderAbsorber {
         items_.clear();
         for (std::size_t k = 0; k < n_used_; ++k) {
             const std::size_t m = used_[k];
-            const double* cell = cells_.data() + m * width(column);
+            const double* cell = cell_weights_.data() + k * width(column);
             if (slot_[m] == 0)
                 items_.push_back({values.map.upper(m, coarse), cell, true});
             else
@@ -189,11 +200,12 @@ class LadderAbsorber {
             return a.value < b.value || (a.value == b.value && a.place < b.place);
         });
         // values are joined as long as no half-life has more than its share in a mini-bin
-        std::vector<double> held(rungs_, 0.0);
+        double held[kMostRungs] = {};
+        double more[kMostRungs];
         double* open = nullptr;
         for (std::size_t i = 0; i < members.size();) {
             const double value = members[i].value;
-            std::vector<double> more(rungs_, 0.0);
+            std::fill_n(more, rungs_, 0.0);
             std::fill_n(line, width(column), 0.0);
             for (; i < members.size() && members[i].value == value; ++i) {
                 const std::size_t place = members[i].place;

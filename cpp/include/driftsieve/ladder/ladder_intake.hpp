@@ -99,7 +99,7 @@ class LadderIntake {
         const LadderBlock& block = arrival.block;
         read_tile(matrix, lo, hi, work);
         if (config_.quantiles)
-            work.strip.read(work.tile, block.rows, 0, kStrip, config_.cells(),
+            work.strip.read(work.tile, block.rows, 0, kStrip, LadderAbsorber::cells(config_),
                             [](std::size_t) { return nullptr; });
         sum_up(block, hi - lo, work);
         for (std::size_t j = lo; j < hi; ++j) {
@@ -221,7 +221,7 @@ class LadderIntake {
         work.sample.resize(CellMap::sample_size(n));
         for (std::size_t i = 0; i < work.sample.size(); ++i)
             work.sample[i] = work.values[i * CellMap::sample_step(n)];
-        work.map.fit(work.sample, config_.cells());
+        work.map.fit(work.sample, LadderAbsorber::cells(config_));
         work.finest.resize(n);
         kernels().finest_cells(work.values.data(), n, work.map.rule(), work.finest.data());
         const BlockColumn column{work.values.data(), 1, nullptr, nullptr, work.begin};

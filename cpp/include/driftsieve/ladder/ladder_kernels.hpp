@@ -32,22 +32,29 @@ struct LadderKernels {
     void (*power_sums)(std::size_t rungs, const Rows& rows, const double* shifts, double* sum,
                        double* squares);
 
-    // Adds the weights of values to their cells, whose first numbers stand `width` apart. The cell
-    // of each value, which follows from its finest cell and the cuts (see Kernels), is kept in
-    // `index`.
+    // Adds the weights of values of one class to their cells. The cell of each value, which follows
+    // from its finest cell and the cuts (see Kernels), is kept in `index`.
+    //
+    // A whole cache line has eight half-lives of a cell. So the cells begin at a cache line, with
+    // the numbers of as many half-lives as make whole lines; those of the others follow all of
+    // them. Each class has room_of() numbers.
     struct Cuts {
         const std::uint32_t* cut;
         unsigned bits;
     };
     void (*weigh_cells)(std::size_t rungs, const std::uint32_t* finest, const double* weights,
                         std::size_t n, const Cuts& cuts, std::uint16_t* index, double* cells,
-                        std::size_t width);
+                        std::size_t n_cells);
+    static constexpr std::size_t room_of(std::size_t n_cells, std::size_t rungs) {
+        return (n_cells * rungs + 7) / 8 * 8;
+    }
 
-    // Of n cells, classes side by side: the numbers of those that are not empty, and whether they
-    // hold more than `most` at any half-life. There is room for all.
-    std::size_t (*census)(std::size_t rungs, const double* cells, std::size_t n,
+    // Takes out of the cells, class after class, what they hold: the numbers of those that are not
+    // empty, whether they hold more than `most` at any half-life, and their weights, class after
+    // class, each at all half-lives. There is room for all cells. They are empty then.
+    std::size_t (*census)(std::size_t rungs, double* cells, std::size_t n_cells,
                           std::size_t n_classes, const double* most, std::uint16_t* used,
-                          std::uint8_t* too_full);
+                          std::uint8_t* too_full, double* lines);
 
     // MERGE and PRUNE (see summary.hpp) of a list and the mini-bins of a block, at all half-lives
     // at once: mini-bins are joined where what is hidden stays within the budget at each of them.

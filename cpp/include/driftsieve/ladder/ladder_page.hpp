@@ -30,44 +30,18 @@ struct LadderValue {
     double time;          // clock reading of the row
 };
 
-// Weights of rows at one half-life. Many values have few clock readings, and a weight takes longer
-// to compute than to be remembered.
-class WeightsAtOnce {
-  public:
-    WeightsAtOnce(const Fading& fading, std::int64_t epoch, std::size_t n_values)
-        : fading_(fading), epoch_(epoch) {
-        if (fading.fades() && n_values >= kMany)
-            known_.assign(std::size_t{1} << kBits, {std::numeric_limits<double>::quiet_NaN(), 0.0});
-    }
-
-    double operator()(double time) {
-        if (known_.empty()) return fading_.weight(time, epoch_);
-        const auto bits = std::bit_cast<std::uint64_t>(time);
-        Known& known = known_[bits * 0x9e3779b97f4a7c15u >> (64 - kBits)];
-        if (known.time != time) known = {time, fading_.weight(time, epoch_)};
-        return known.weight;
-    }
-
-  private:
-    static constexpr unsigned kBits = 14;
-    static constexpr std::size_t kMany = std::size_t{1} << kBits;
-    struct Known {
-        double time, weight;
-    };
-
-    const Fading& fading_;
-    std::int64_t epoch_;
-    std::vector<Known> known_;
-};
-
-// The same at all half-lives, of the rows of a batch that came last.
+// Weights of rows at some half-lives. Many values have few clock readings, and a weight takes
+// longer to compute than to look up.
 class RowWeights {
   public:
-    RowWeights(std::span<const Fading> fadings, std::size_t n_rows)
+    // Remembers as many rows as a table of that size has room for, up to `most`.
+    RowWeights(std::span<const Fading> fadings, std::size_t n_rows, std::size_t most = kMost)
         : fadings_(fadings),
-          bits_(static_cast<unsigned>(std::bit_width(std::clamp<std::size_t>(n_rows, 1, kMost)))),
+          bits_(static_cast<unsigned>(std::bit_width(std::clamp<std::size_t>(n_rows, 1, most)))),
           known_(std::size_t{1} << bits_),
           weights_(known_.size() * fadings.size()) {}
+    // For reading, which meets the rows of a long time.
+    static constexpr std::size_t kMany = std::size_t{1} << 14;
 
     // Of a row with sample weight 1, in a state at epochs epoch_of(rung), of which `version` is the
     // sum. Valid until the next call.
@@ -241,6 +215,20 @@ struct alignas(64) LadderPage {
         for (std::size_t r = 0; r < epochs.size(); ++r) out[r] = weight * row[r];
     }
 
+    // The weights of the logged values of some columns (a bit for each), value after value, each at
+    // all half-lives of `rows`, which stand at these epochs.
+    void weigh_log(std::uint64_t places, RowWeights& rows, std::span<const std::int64_t> at,
+                   Room<double>& lines) const {
+        lines.resize(log.size() * at.size());
+        double* line = lines.data();
+        for (std::size_t i = 0; i < log.size(); ++i, line += at.size()) {
+            if ((places >> log[i].place & 1) == 0) continue;
+            const double weight = weights.empty() ? 1.0 : weights[i];
+            const double* row = rows.of(log[i].time, 0, [&](std::size_t r) { return at[r]; });
+            for (std::size_t r = 0; r < at.size(); ++r) line[r] = weight * row[r];
+        }
+    }
+
     void rebase(std::span<const Ledger> ledgers, std::int64_t to, const LadderLayout& layout) {
         if (version == to) return;
         version = to;
@@ -359,12 +347,18 @@ struct alignas(64) LadderPage {
         for (Summed& column : summed) column.squares.resize(to.rungs() * to.n_squares());
     }
 
-    // The columns in `places` (a bit for each) at one half-life, as they stand at `epoch`.
-    SparsePage alone(std::size_t rung, WeightsAtOnce& weigh, std::int64_t epoch,
-                     std::uint64_t places, const LadderLayout& layout,
-                     const RecordLayout& to) const {
-        SparsePage page;
-        if (slots.empty()) return page;
+    // Makes `page` the columns in `places` (a bit for each) at one half-life, as they stand at
+    // `epoch`. Weights of logged values, see weigh_log(), are `stride` apart.
+    void load_alone(std::size_t rung, const double* line, std::size_t stride, std::int64_t epoch,
+                    std::uint64_t places, const LadderLayout& layout, const RecordLayout& to,
+                    SparsePage& page) const {
+        page.slots.fill(0);
+        page.records.clear();
+        page.log.clear();
+        page.weights.clear();
+        page.waiting.clear();
+        page.summed.clear();
+        if (slots.empty()) return;
         page.epoch = epoch;
         const double factor = Fading::rebase_factor(epoch - epochs[rung]);
         const auto wanted = [&](std::size_t place) { return (places >> place & 1) != 0; };
@@ -404,27 +398,29 @@ struct alignas(64) LadderPage {
             state.scale(factor, scratch);
             page.make_state(place) = std::move(state);
         }
-        if (log.empty()) return page;
+        if (log.empty()) return;
         for (std::size_t place = 0; place < kColumns; ++place)  // they move no more
             if (page.seen(place)) records[place] = page.record(place, to);
-        page.log.reserve(log.size());
-        page.weights.reserve(log.size());
+        page.log.resize(log.size());
+        page.weights.resize(log.size());
         page.waiting.assign(kColumns, 0);
-        for (std::size_t i = 0; i < log.size(); ++i) {
+        std::size_t n = 0;
+        for (std::size_t i = 0; i < log.size(); ++i, line += stride) {
             const LadderValue& item = log[i];
             if (!wanted(item.place)) continue;
-            const double weight = (weights.empty() ? 1.0 : weights[i]) * weigh(item.time);
+            const double weight = *line;
             std::byte* record = records[item.place];
             if (!counts_rows && !std::isnan(item.value))
                 to.add_squared(record, place_in(to.squares(), item.cls), weight * weight);
             const bool is_atom = is_same(item.value, to.value(record));
             if (is_atom || counts_rows) to.add(record, item.cls, is_atom ? weight : 0.0, 1);
-            if (is_atom) continue;
-            page.log.push_back({item.value, item.cls, item.place});
-            page.weights.push_back(weight);
-            ++page.waiting[item.place];
+            page.log[n] = {item.value, item.cls, item.place};
+            page.weights[n] = weight;
+            n += !is_atom;
+            page.waiting[item.place] += !is_atom;
         }
-        return page;
+        page.log.resize(n);
+        page.weights.resize(n);
     }
 
     // In lists there is room for a power of 2; for records see SparsePage.

@@ -27,7 +27,7 @@ namespace driftsieve {
 
 // Sparse rows of up to kFewClasses classes, with quantiles, seen at 2 to kMostRungs half-lives:
 // what SparseStore is at one. It has the methods of SparseStore, but fadings of its own. It is read
-// through pages as they are at one half-life: see LadderPage::alone().
+// through pages as they are at one half-life: see LadderPage::load_alone().
 class SparseLadder {
   public:
     SparseLadder() = default;
@@ -170,57 +170,98 @@ class SparseLadder {
         return result;
     }
 
-    // Features [lo, hi) at one half-life, see SparseReader; several threads may read.
-    template <class Fill, class Visit>
-    void read(std::size_t rung, const Ledger& now, std::size_t n_bins, std::size_t lo,
-              std::size_t hi, const Fill& fill, const Visit& visit) const {
-        const RecordLayout layout = layout_at(rung);
-        const std::size_t first = lo / kColumns;
-        std::size_t n_values = 0;
-        for (std::size_t p = first; p * kColumns < hi; ++p) n_values += pages_[p].log.size();
-        WeightsAtOnce weigh(fadings_[rung], now.epoch, n_values);
-        std::vector<SparsePage> pages;
-        for (std::size_t p = first; p * kColumns < hi; ++p)
-            pages.push_back(pages_[p].alone(rung, weigh, now.epoch, kAll, layout_, layout));
-        SparseReader(config_, layout, pages, now, n_bins, kRounding)
-            .read(
-                lo - first * kColumns, hi - first * kColumns, fill,
-                [&](std::size_t j, const Column& column) { visit(first * kColumns + j, column); });
-    }
-    // The same for chosen features: visit(i, column) for features[i].
-    template <class Visit>
-    void read_chosen(std::size_t rung, const Ledger& now, std::size_t n_bins,
-                     std::span<const std::size_t> features, const Visit& visit) const {
-        const RecordLayout layout = layout_at(rung);
-        WeightsAtOnce weigh(fadings_[rung], now.epoch, 0);
-        for (std::size_t i = 0, end; i < features.size(); i = end) {
-            const std::size_t p = features[i] / kColumns;
-            std::uint64_t places = 0;
-            for (end = i; end < features.size() && features[end] / kColumns == p; ++end)
-                places |= std::uint64_t{1} << features[end] % kColumns;
-            const SparsePage page =
-                pages_[p].alone(rung, weigh, now.epoch, places, layout_, layout);
-            SparseReader reader(config_, layout, {&page, 1}, now, n_bins, kRounding);
-            for (std::size_t k = i; k < end; ++k) {
-                const std::size_t place = features[k] % kColumns;
-                const auto take = [&](const Column& column) { visit(k, column); };
-                reader.read(place, place + 1, take,
-                            [&](std::size_t, const Column& column) { take(column); });
+    // What reads features at some half-lives; each thread has its own.
+    class Reader {
+      public:
+        // `now`: see ledger(), for each of these half-lives.
+        Reader(const SparseLadder& store, std::span<const std::size_t> rungs,
+               std::span<const Ledger> now, std::size_t n_bins)
+            : store_(store),
+              rungs_(rungs),
+              fadings_(store.some(rungs)),
+              rows_(fadings_, store.n_rows(), RowWeights::kMany) {
+            for (const Ledger& ledger : now) epochs_.push_back(ledger.epoch);
+            for (const std::size_t rung : rungs) layouts_.push_back(store.layout_at(rung));
+            for (std::size_t k = 0; k < rungs.size(); ++k)
+                readers_.emplace_back(store.config_, layouts_[k], std::span(&page_, 1), now[k],
+                                      n_bins, kRounding);
+        }
+        Reader(const Reader&) = delete;
+        Reader& operator=(const Reader&) = delete;
+
+        // Features [lo, hi): visit(k, j, column) for each that was seen, at half-life rungs[k];
+        // before that, where some were not seen, fill(k, begin, end, column) for all of a page.
+        template <class Fill, class Visit>
+        void read(std::size_t lo, std::size_t hi, const Fill& fill, const Visit& visit) {
+            for (std::size_t begin = lo, end; begin < hi; begin = end) {
+                const std::size_t p = begin / kColumns;
+                const std::size_t first = p * kColumns;
+                end = std::min(hi, first + kColumns);
+                load(p, kAll, [&](std::size_t k) {
+                    readers_[k].read(
+                        begin - first, end - first,
+                        [&](const Column& column) { fill(k, begin, end, column); },
+                        [&](std::size_t j, const Column& column) { visit(k, first + j, column); });
+                });
             }
         }
-    }
+        // visit(k, i, column) for features[i].
+        template <class Visit>
+        void read_chosen(std::span<const std::size_t> features, const Visit& visit) {
+            for (std::size_t i = 0, end; i < features.size(); i = end) {
+                const std::size_t p = features[i] / kColumns;
+                std::uint64_t places = 0;
+                for (end = i; end < features.size() && features[end] / kColumns == p; ++end)
+                    places |= std::uint64_t{1} << features[end] % kColumns;
+                load(p, places, [&](std::size_t k) {
+                    for (std::size_t f = i; f < end; ++f) {
+                        const std::size_t place = features[f] % kColumns;
+                        const auto take = [&](const Column& column) { visit(k, f, column); };
+                        readers_[k].read(place, place + 1, take,
+                                         [&](std::size_t, const Column& column) { take(column); });
+                    }
+                });
+            }
+        }
+
+      private:
+        const SparseLadder& store_;
+        std::span<const std::size_t> rungs_;
+        std::vector<Fading> fadings_;
+        RowWeights rows_;
+        std::vector<std::int64_t> epochs_;
+        std::vector<RecordLayout> layouts_;
+        Room<double> lines_;
+        SparsePage page_;  // the one that is read, at one half-life
+        std::vector<SparseReader> readers_;
+
+        // Calls use(k) with some columns of a page loaded, at one half-life after another.
+        template <class Use>
+        void load(std::size_t p, std::uint64_t places, const Use& use) {
+            const LadderPage& from = store_.pages_[p];
+            from.weigh_log(places, rows_, epochs_, lines_);
+            for (std::size_t k = 0; k < rungs_.size(); ++k) {
+                from.load_alone(rungs_[k], lines_.data() + k, rungs_.size(), epochs_[k], places,
+                                store_.layout_, layouts_[k], page_);
+                use(k);
+            }
+        }
+    };
 
     // The same rows at one half-life, as a store of its own.
     SparseStore alone(std::size_t rung) const {
         const RecordLayout layout = layout_at(rung);
-        std::vector<SparsePage> pages;
+        std::vector<SparsePage> pages(pages_.size());
         PageScratch scratch;
         const Ledger& ledger = ledgers_[rung];
-        WeightsAtOnce weigh(fadings_[rung], ledger.epoch, 0);
-        for (const LadderPage& page : pages_) {
-            pages.push_back(page.alone(rung, weigh, ledger.epoch, kAll, layout_, layout));
-            pages.back().sum_up_most(config_.long_run(), {0, ledger.totals.size(), ledger.weight()},
-                                     config_, scratch);
+        RowWeights rows({&fadings_[rung], 1}, n_rows(), RowWeights::kMany);
+        Room<double> weights;
+        for (std::size_t p = 0; p < pages_.size(); ++p) {
+            pages_[p].weigh_log(kAll, rows, {&ledger.epoch, 1}, weights);
+            pages_[p].load_alone(rung, weights.data(), 1, ledger.epoch, kAll, layout_, layout,
+                                 pages[p]);
+            pages[p].sum_up_most(config_.long_run(), {0, ledger.totals.size(), ledger.weight()},
+                                 config_, scratch);
         }
         return {config_, n_columns_, ledger, layout, std::move(pages)};
     }
@@ -309,6 +350,17 @@ class SparseLadder {
         std::int64_t sum = 0;
         for (const Ledger& ledger : ledgers_) sum += ledger.epoch;
         return sum;
+    }
+
+    std::size_t n_rows() const {
+        std::size_t n = 0;
+        for (const ClassTotal& total : ledgers_[0].totals) n += total.rows;
+        return n;
+    }
+    std::vector<Fading> some(std::span<const std::size_t> rungs) const {
+        std::vector<Fading> fadings;
+        for (const std::size_t rung : rungs) fadings.push_back(fadings_[rung]);
+        return fadings;
     }
 
     RecordLayout layout_at(std::size_t rung) const {
