@@ -146,6 +146,7 @@ class Bank:
         self._core = core
         self._plain_rows = False
         self._labels_of_core: ClassIndex | None = None
+        self._beside = 0  # bytes of max_bytes that are used for something else
 
     @property
     def _header(self) -> Header:
@@ -373,7 +374,8 @@ class Bank:
     def _admitted(self, rows: RawRows) -> Intake:
         """Return the part of the rows that is within the limits."""
         known = self._header
-        return Intake.of(rows, known.labels).admitted(self._core, known, self._threads)
+        how = (self._core, known, self._threads, self._beside)
+        return Intake.of(rows, known.labels).admitted(*how)
 
     def _check(self, rows: RawRows) -> None:
         """ValueError where the clock or the columns of rows are not those of this bank."""
@@ -424,7 +426,7 @@ class Bank:
     def _open_fast_lane(self) -> None:
         """Enable the fast path of ``update`` if no limit can be reached."""
         labels = self._header.labels
-        if self._core.most_bytes(len(labels)) > self._header.limits.bytes:
+        if self._core.most_bytes(len(labels)) + self._beside > self._header.limits.bytes:
             return
         if labels is not self._labels_of_core:
             known = labels.array()
@@ -528,8 +530,10 @@ class Bank:
             replace(known.limits, on_limit="error").admit(
                 sizes,
                 sizes,
-                lambda _sizes, limit, _sure: self._core.bytes_with_bank(*rows, limit),
-                lambda: self._core.nbytes,
+                lambda _sizes, limit, _sure: (
+                    self._beside + self._core.bytes_with_bank(*rows, max(limit - self._beside, 0.0))
+                ),
+                lambda: self._core.nbytes + self._beside,
             )
             header = known._replace(
                 labels=labels,

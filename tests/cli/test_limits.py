@@ -143,3 +143,21 @@ def test_a_run_continues_if_late_columns_exceed_the_limit(call):
     assert 0 < values < 3000 * 29
     assert f"{values:,} values" in err
     assert f"{values:,} values left out" in call("inspect", "s.dsv").out
+
+
+@pytest.mark.parametrize("on_limit", ["error", "ignore_new"])
+def test_a_learned_memory_is_within_max_bytes(call, on_limit):
+    """The default half-life: the rows since the last review count as well."""
+    numbers = (f"{i * j % 97},{i * j % 89}" for i in range(2900) for j in range(1, 31))
+    rows = [",".join(row) + f",{i % 2}" for i, row in enumerate(zip(*[numbers] * 30, strict=True))]
+    Path("a.csv").write_text("\n".join([*[",".join([*map(str, range(60)), "y"])], *rows]) + "\n")
+    command = ["screen", "a.csv", "--header", "--target", "y", "--on-limit", on_limit, "--json"]
+    command += ["--batch-size", 300, "--resume", "--state"]
+    code, out, _ = call(*command, "whole.dsv")
+    assert code == 0
+    ladder = Checkpoint.load("whole.dsv").bank.bank.nbytes
+    code, out, err = call(*command, "s.dsv", "--max-bytes", int(1.05 * ladder) + 20_000)
+    assert (code, json.loads(out)["rows"]) == (0, 2900), err
+    bank = Checkpoint.load("s.dsv").bank
+    assert bank.nbytes <= bank.max_bytes < Checkpoint.load("whole.dsv").bank.nbytes
+    assert call(*command, "t.dsv", "--max-bytes", int(0.7 * ladder)).code == 2

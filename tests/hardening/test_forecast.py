@@ -9,6 +9,7 @@ from scipy import sparse
 
 import driftsieve as ds
 from driftsieve.exceptions import LimitError
+from driftsieve.memory import LearnedBank
 
 SLACK = 20_000  # bytes: vectors of rows that are still to be summed up
 FACTOR = 1.5
@@ -91,7 +92,7 @@ def accepts(state: bytes, max_bytes: float, rows) -> bool:
     return not message
 
 
-def fill(bank: ds.Bank, batches) -> None:
+def fill(bank: ds.Bank | LearnedBank, batches) -> None:
     for X, y in batches:
         bank.update(X, y)
 
@@ -227,3 +228,122 @@ def test_growing_columns_fit_a_limit_slightly_above_their_size(quantiles):
     fill(narrow, batches)
     assert narrow.n_rows == whole.n_rows
     assert 0.3 * whole.nbytes < narrow.nbytes <= 0.5 * whole.nbytes
+
+
+# --- several half-lives, and a learned memory ----------------------------------------------------
+
+HALF_LIVES = [*(250 * 2**i for i in range(8)), None]
+LEARNED = {
+    **{kind: KINDS[kind] for kind in ("flags", "values", "dense", "dense flags", "dense, missing")},
+    "values of 300 columns, 60 classes": (few_columns, 60, {}),
+    "dense, 60 classes": (dense, 60, {}),
+    "flags, moments": (flags, 3, {"score_func": "fisher"}),
+    "dense, moments": (dense, 3, {"score_func": "t"}),
+}
+
+
+def few_flags(rng, n):
+    return flags(rng, n, 500, 20)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4, 60])
+@pytest.mark.parametrize("make", [few_flags, few_columns, dense])
+def test_rows_of_several_half_lives_are_refused_only_near_the_limit(make, n_classes):
+    """With more than four classes there is a bank for each half-life from some row on."""
+    rng = np.random.default_rng(7)
+    bank = ds.Bank(half_life=HALF_LIVES)
+    for n in (400, 700, 4000):
+        rows = make(rng, n), rng.integers(0, n_classes, n)
+        state = bank.to_bytes()
+        bank.update(*rows)
+        after = ds.Bank.from_bytes(state).update(*rows).nbytes
+        assert accepts(state, FACTOR * after + SLACK, rows)
+        assert not accepts(state, after - 1, rows)
+
+
+def accepted_by_learned(state: bytes, max_bytes: float, rows) -> bool:
+    """Whether a LearnedBank accepts the rows; unchanged if not, and within the limit if so."""
+    bank = LearnedBank.from_bytes(state).set_limits(max_bytes=max_bytes)
+    before = bank.to_bytes()
+    try:
+        bank.update(*rows)
+    except LimitError:
+        assert bank.to_bytes() == before
+        return False
+    assert bank.nbytes <= max_bytes
+    return True
+
+
+@pytest.mark.parametrize("kind", LEARNED)
+def test_rows_of_a_learned_memory_are_refused_only_near_the_limit(kind):
+    make, n_classes, options = LEARNED[kind]
+    rng = np.random.default_rng(8)
+    bank = LearnedBank(**options)
+    for n in (400, 700, 4000):
+        rows = make(rng, n), rng.integers(0, n_classes, n)
+        state = bank.to_bytes()
+        bank.update(*rows)
+        after = LearnedBank.from_bytes(state).update(*rows)
+        assert after.nbytes > after.bank.nbytes
+        assert accepted_by_learned(state, FACTOR * after.nbytes + SLACK, rows)
+        assert not accepted_by_learned(state, after.bank.nbytes - 1, rows)
+        for share in (0.95, 1.0, 1.05):
+            accepted_by_learned(state, share * after.nbytes, rows)
+
+
+@pytest.mark.parametrize("step", [130, 700])
+@pytest.mark.parametrize("make", [dense, few_columns])
+def test_a_learned_memory_fits_a_limit_slightly_above_the_size_of_its_ladder(make, step):
+    """It then learns from fewer features, and the rows are the same."""
+    rng = np.random.default_rng(9)
+    batches = [(make(rng, step), rng.integers(0, 2, step)) for _ in range(3000 // step)]
+    whole, most, most_of_ladder = LearnedBank(), 0, 0
+    for batch in batches:
+        whole.update(*batch)
+        most, most_of_ladder = max(most, whole.nbytes), max(most_of_ladder, whole.bank.nbytes)
+    limit = 1.08 * most_of_ladder + SLACK
+    assert most > limit or make is few_columns
+    bank = LearnedBank(max_bytes=limit)
+    for batch in batches:
+        assert bank.update(*batch).nbytes <= limit
+    for h in (250.0, np.inf):
+        np.testing.assert_array_equal(
+            bank.snapshot(half_life=h).bin_weights, whole.snapshot(half_life=h).bin_weights
+        )
+    assert 0 < bank.memory.n_reviews <= whole.memory.n_reviews
+    too_small = LearnedBank(max_bytes=0.8 * most_of_ladder)
+    with pytest.raises(LimitError, match="max_bytes"):
+        fill(too_small, batches)
+    assert too_small.nbytes <= too_small.max_bytes
+
+
+@pytest.mark.parametrize("clock", ["row", "time"])
+def test_a_learned_memory_goes_on_with_the_known_features_near_the_limit(clock):
+    rng = np.random.default_rng(10)
+    bank = LearnedBank(clock=clock, max_bytes=6e6, on_limit="ignore_new")
+    for k in range(30):
+        X = sparse.hstack(
+            [flags(rng, 300, 500, 20), sparse.csr_array((300, 2000 * k)), flags(rng, 300, 2000, 20)]
+        )
+        time = {"time": 300.0 * k + np.arange(300)} if clock == "time" else {}
+        bank.update(X.tocsr(), rng.integers(0, 2, 300), **time)
+        assert bank.nbytes <= 6e6
+    assert bank.n_rows == 30 * 300
+    assert bank.ignored["rows"] == 0
+    assert bank.ignored["features"] > 0
+    assert bank.nbytes > 0.5 * 6e6
+    assert bank.memory.n_reviews > 3
+
+
+def test_a_merge_of_learned_memories_is_bounded():
+    rng = np.random.default_rng(11)
+    state = LearnedBank().update(dense(rng, 1000), rng.integers(0, 2, 1000)).to_bytes()
+    ours, theirs = LearnedBank.from_bytes(state), LearnedBank.from_bytes(state)
+    after = ours.merge(theirs, start=1000).nbytes
+    bank = LearnedBank.from_bytes(state).set_limits(max_bytes=1.5 * after)
+    assert bank.merge(theirs, start=1000).nbytes <= 1.5 * after
+    bank = LearnedBank.from_bytes(state).set_limits(max_bytes=0.8 * after)
+    before = bank.to_bytes()
+    with pytest.raises(LimitError, match="max_bytes"):
+        bank.merge(theirs, start=1000)
+    assert bank.to_bytes() == before

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-import driftsieve as ds
 from driftsieve.exceptions import LimitError
 from driftsieve.memory import LearnedBank
 
@@ -78,18 +77,25 @@ def test_a_refused_merge_of_rows_that_wait_changes_nothing():
     assert bank.n_rows == 100
 
 
-def test_accepted_rows_are_not_refused_when_the_unit_of_times_is_known():
-    """Nine half-lives take more than one: the limit then holds for the rows that come next."""
+@pytest.mark.parametrize("on_limit", ["error", "ignore_new"])
+def test_accepted_rows_are_not_refused_when_the_unit_of_times_is_known(on_limit):
+    """The rows that wait count, and so do nine half-lives before they are known."""
     rows = sparse.csr_array(X)
-    one = ds.Bank(clock="time", moments=False).update(rows[:500], Y[:500], time=HOURS[:500])
-    bank = LearnedBank(clock="time", max_bytes=2 * one.nbytes)
+    most = LearnedBank(clock="time").update(rows[:499], Y[:499], time=HOURS[:499]).nbytes
+    bank = LearnedBank(clock="time", max_bytes=1.5 * most, on_limit=on_limit)
     bank.update(rows[:499], Y[:499], time=HOURS[:499])
     assert np.isfinite(bank.scores()).all()
     bank.update(rows[499:500], Y[499:500], time=HOURS[499:500])
     assert bank.n_rows == 500
+    assert bank.nbytes <= bank.max_bytes
+    state = bank.to_bytes()
     with pytest.raises(LimitError, match="max_bytes"):
         bank.update(rows, Y, time=HOURS)
-    assert bank.n_rows == 500
+    assert bank.to_bytes() == state
+    too_small = LearnedBank(clock="time", max_bytes=0.9 * most, on_limit=on_limit)
+    with pytest.raises(LimitError, match="max_bytes"):
+        too_small.update(rows[:499], Y[:499], time=HOURS[:499])
+    assert too_small.n_rows == 0
 
 
 def test_dates_in_digits_are_refused():

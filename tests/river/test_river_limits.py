@@ -96,6 +96,24 @@ def test_rows_that_wait_stay_within_the_bytes(absent, max_bytes):
     assert (most > several_blocks) == (max_bytes == 20e6)
 
 
+@pytest.mark.parametrize("max_bytes", [1.75e6, 2.2e6])
+def test_a_learned_memory_stays_within_the_bytes(max_bytes):
+    """The rows since the last review count; they are dropped where they do not fit."""
+    rng = np.random.default_rng(0)
+    screener = FeatureScreener(k=5, max_bytes=max_bytes)
+    most = 0
+    for i in range(2500):
+        x = {f"k{j}": value for j, value in enumerate(rng.normal(size=60))}
+        if i > 50:
+            x |= {f"w{int(j)}": 1.0 for j in 3000 * rng.random(4) ** 3}
+        screener.learn_one(x, i % 2)
+        if i % 20 == 0:
+            most = max(most, screener._bank.nbytes)
+    assert screener._bank.n_rows == 2500
+    assert 0.7 * max_bytes < most <= max_bytes
+    assert screener.memory.n_reviews > 0
+
+
 def test_a_first_row_too_wide_for_the_bytes():
     screener = FeatureScreener(half_life=None, max_bytes=1e5)
     for _ in range(2):

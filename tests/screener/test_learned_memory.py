@@ -81,3 +81,21 @@ def test_scores_before_the_first_row_are_an_error_about_classes():
     screener.partial_fit(np.zeros((0, 2)), [], time=[])
     with pytest.raises(ValueError, match="at least 2 classes with positive weight, got no class"):
         _ = screener.scores_
+
+
+def test_max_bytes_bounds_all_that_is_learned():
+    """Also the rows since the last review, for which there is no room beside the bank here."""
+    X, y = stream(2900, 40)
+    free, most, most_of_ladder = FeatureScreener(half_life="auto"), 0, 0
+    for i in range(0, 2900, 100):
+        free.partial_fit(X[i : i + 100], y[i : i + 100])
+        most_of_ladder = max(most_of_ladder, free.bank_.bank.nbytes)
+        most = max(most, free.bank_.nbytes)
+    limit = 1.1 * most_of_ladder
+    assert most > limit
+    bounded = FeatureScreener(half_life="auto", max_bytes=limit)
+    for i in range(0, 2900, 100):
+        bounded.partial_fit(X[i : i + 100], y[i : i + 100])
+        assert bounded.bank_.nbytes <= limit
+    assert bounded.memory_.n_reviews > 0
+    assert bounded.n_features_in_ == 40

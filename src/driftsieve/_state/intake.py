@@ -42,8 +42,11 @@ class Intake(NamedTuple):
         labels = self.labels.first(sizes.classes)
         return Intake(rows, self.classes[kept], labels, some.X.size - rows.X.size)
 
-    def admitted(self, core: CoreBank, known: Header, n_threads: int) -> Intake:
-        """Return the part within the limits of the bank; raise LimitError if there is none."""
+    def admitted(self, core: CoreBank, known: Header, n_threads: int, beside: int) -> Intake:
+        """Return the part within the limits of the bank; raise LimitError if there is none.
+
+        Of ``max_bytes``, ``beside`` bytes are used for something else.
+        """
         width = self.rows.n_features
         if core.ticks and not core.is_sparse:
             # Dense columns that were left out once stay out, because their earlier rows are
@@ -51,11 +54,12 @@ class Intake(NamedTuple):
             width = min(width, core.n_features)
 
         def bytes_with(sizes: Sizes, limit: float, be_sure: bool) -> float:
-            return self.part(sizes, core).bytes_with(core, n_threads, limit, be_sure)
+            left = max(limit - beside, 0.0)
+            return beside + self.part(sizes, core).bytes_with(core, n_threads, left, be_sure)
 
         now = Sizes(core.n_features if core.ticks else 0, len(known.labels), core.is_sparse)
         wanted = Sizes(max(width, now.features), len(self.labels))
-        sizes = known.limits.admit(now, wanted, bytes_with, lambda: core.nbytes)
+        sizes = known.limits.admit(now, wanted, bytes_with, lambda: core.nbytes + beside)
         return self.part(sizes, core)
 
     def bytes_with(self, core: CoreBank, n_threads: int, limit: float, be_sure: bool) -> int:

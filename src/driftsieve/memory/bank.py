@@ -14,12 +14,19 @@ from numpy.typing import ArrayLike
 from driftsieve._state.settings import AUTO, HalfLives, is_auto, is_ladder
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, validated
+from driftsieve.exceptions import LimitError
 from driftsieve.memory.merging import merge
 from driftsieve.memory.panel import Indices, next_panel, panel_size
-from driftsieve.memory.period import DOUBLES_AFTER, Period, rows_of_period
+from driftsieve.memory.period import (
+    DOUBLES_AFTER,
+    MOST_FEATURES,
+    Period,
+    n_sparse_values,
+    rows_of_period,
+)
 from driftsieve.memory.predicting import predicted, relevances
 from driftsieve.memory.relevance import RELEVANCE, RESPONSE
-from driftsieve.memory.rungs import N_RUNGS, default_rungs
+from driftsieve.memory.rungs import N_RUNGS, UNKNOWN, default_rungs
 from driftsieve.memory.storing import from_bytes, to_bytes
 from driftsieve.memory.summary import Memory
 from driftsieve.memory.sums import Sums
@@ -93,9 +100,12 @@ class LearnedBank:
             rungs = default_rungs(clock)
         else:
             raise ValueError(f'half_life must be "auto" or a list, got {half_life!r}.')
-        bank = Bank(half_life=rungs, clock=clock, **parameters)
+        bank = Bank(half_life=UNKNOWN if rungs is None else rungs, clock=clock, **parameters)
         self.choices = bank.half_lives if is_ladder(half_life) else AUTO
-        self._waiting = Waiting(bank) if rungs is None else None
+        self._waiting = None
+        if rungs is None:
+            bank._core.header = bank._header._replace(fading=None)  # times may be dates or numbers
+            self._waiting = Waiting(bank)
         self._made: Bank | None = None
         self._start(bank)
 
@@ -127,7 +137,7 @@ class LearnedBank:
     @property
     def bank(self) -> Bank:
         """Bank with all half-lives; a temporary one while these are not known yet."""
-        if self._waiting is None or not self._waiting.n_rows:
+        if self._waiting is None:
             return self._ladder
         if self._made is None:
             self._made = self._waiting.bank_with_rungs()
@@ -171,11 +181,9 @@ class LearnedBank:
 
     @property
     def nbytes(self) -> int:
-        """Size of the state in memory, in bytes."""
-        period = self._period
+        """Size of the state in memory, in bytes: all half-lives, and what is learned from."""
         waiting = self._waiting.nbytes if self._waiting else 0
-        arrays = period.features, period.before, period.recent, self._sums.products
-        return self._ladder.nbytes + period.fresh.nbytes + waiting + sum(a.nbytes for a in arrays)
+        return self._ladder.nbytes + self._beside(fresh=True) + waiting
 
     @property
     def n_threads(self) -> int | None:
@@ -258,18 +266,41 @@ class LearnedBank:
         rows = self._ladder._rows_of(X, y, sample_weight, time)
         batch = validated(rows, self.missing)
         self._made = None
-        if batch.n_rows <= self._left or self.clock == "batch":
+        more = self._waiting is not None  # the last of these rows brings the half-lives
+        if batch.n_rows + more <= self._left or self.clock == "batch":
             self._take(batch)
-            return self
-        # All rows or none are added, so everything is checked before the first of them.
-        self._ladder._check(batch)
-        self._ladder._admitted(batch)
+        elif self._is_far_from_limit(batch):
+            # All rows or none are added, so everything is checked before the first of them.
+            self._ladder._check(batch)
+            self._ladder._admitted(batch)
+            self._take_in_parts(batch)
+        else:
+            changed = copy.deepcopy(self)
+            changed._take_in_parts(batch)
+            vars(self).update(vars(changed))
+        return self
+
+    def _is_far_from_limit(self, batch: Batch) -> bool:
+        """Return whether no part of these rows can exceed ``max_bytes``.
+
+        The half-lives may follow from these rows, and then the size of their bank is not known yet.
+        """
+        if self._waiting is not None:
+            return False
+        n_classes = len(self._ladder._header.labels.encode(batch.y)[1])
+        n_values = None if isinstance(batch.X, np.ndarray) else n_sparse_values(batch)
+        rows = (batch.n_rows, batch.n_features, n_values, n_classes)
+        beside = self._beside(fresh=False, recent=n_values or 0)
+        bounds = (self._core.most_bytes_with(*rows, measure) for measure in (False, True))
+        return any(2 * (beside + bound) <= self.max_bytes for bound in bounds)
+
+    def _take_in_parts(self, batch: Batch) -> None:
+        """Add rows, with a review after each period."""
         begin = 0
         while begin < batch.n_rows:
             end = min(begin + self._left, batch.n_rows)
             self._take(batch.run(begin, end))
             begin = end
-        return self
 
     @property
     def _n_best(self) -> int:
@@ -288,16 +319,39 @@ class LearnedBank:
             if self._waiting.is_over:
                 self._stop_waiting(self._waiting)
             return
+        self._ladder._beside = self._beside(fresh=False, recent=n_sparse_values(batch))
         self._ladder.update(batch)
         if self.on_limit == "ignore_new":
-            batch = batch.part(np.isin(batch.y, self.classes), batch.n_features)
+            batch = batch.part(np.isin(batch.y, self.classes), self.n_features)
         self._learn(batch)
 
-    def _learn(self, batch: Batch) -> None:
-        """Count rows that were added to the ladder, and review the half-lives if it is time."""
-        self._period.take(batch)
+    def _beside(self, *, fresh: bool, recent: int = 0) -> int:
+        """Return the bytes of what is not in the ladder, with or without the fresh rows.
+
+        ``recent`` is the number of more values of sparse rows.
+        """
+        period = self._period if fresh else self._period.without_features(self._fresh_bank())
+        return self._sums.nbytes + period.nbytes_with(recent)
+
+    def _drop_fresh(self) -> None:
+        """Drop the fresh rows, so that nothing is learned at the next review."""
+        self._period = self._period.without_features(self._fresh_bank())
+
+    def _learn(self, batch: Batch, room: float | None = None) -> None:
+        """Count rows that were added to the ladder, and review the half-lives if it is time.
+
+        ``room`` is the number of bytes for all that is not in the ladder. The fresh rows are
+        dropped if they need more.
+        """
+        if room is None:
+            room = self.max_bytes - self._ladder.nbytes
+        try:
+            self._period.take(batch, room - self._sums.nbytes)
+        except LimitError:
+            self._drop_fresh()
+            self._period.take(batch)
         if self._period.left <= 0:
-            self._review()
+            self._review(room)
 
     def _stop_waiting(self, waiting: Waiting) -> None:
         bank = waiting.bank_with_rungs()
@@ -305,9 +359,9 @@ class LearnedBank:
         self._start(bank)
         for batch in waiting.batches:
             self._period.take(batch)
-        self._review()
+        self._review(self.max_bytes - bank.nbytes)
 
-    def _review(self) -> None:
+    def _review(self, room: float) -> None:
         """Compare the half-lives in the fresh rows, and begin another period."""
         period = self._period
         n_compared = len(period.features)
@@ -315,9 +369,9 @@ class LearnedBank:
         if n_compared and fresh is not None:
             of_period = (period.before, fresh[0], self._n_best, period.n_rows)
             self._sums = self._sums.reviewed(*of_period)
-        self._period = self._next_period()
+        self._period = self._next_period(room)
 
-    def _next_period(self) -> Period:
+    def _next_period(self, room: float) -> Period:
         period, bank = self._period, self._ladder
         n_reviews = int(self._sums.n_reviews)
         kind = "quantiles" if bank.quantiles else "moments"
@@ -326,6 +380,9 @@ class LearnedBank:
         is_first = n_reviews < DOUBLES_AFTER
         size = panel_size(bank.n_features, period.n_values, kind, is_first=is_first)
         known, before = period.features, self._sums.weights() @ period.before
+        of_feature = 8 * (1 + len(bank.half_lives))  # in the arrays of a period
+        room = max(0.0, room - self._beside(fresh=False))
+        size = int(min(size, period.most, room // of_feature))
         others = period.candidates(bank.n_features, size)
         features = next_panel(bank.n_features, size, known, before, others)
         relevances = self._relevances_in(bank, features, RELEVANCE)
@@ -338,6 +395,7 @@ class LearnedBank:
             self._fresh_bank(),
             recent=period.recent,
             turn=period.turn,
+            most=min(period.most + period.most // 8 + 1, MOST_FEATURES),
         )
 
     def _relevances_in(
@@ -417,8 +475,7 @@ class LearnedBank:
         array([0. , 0. , 0. , 0.6, 0. ])
         """
         score, bank = self.score_func, self.bank
-        weights = self._sums.weights()[-len(bank.half_lives) :]  # before any rows there may be one
-        return predicted(bank, score, n_bins or self.n_bins, weights).scores(score)
+        return predicted(bank, score, n_bins or self.n_bins, self._sums.weights()).scores(score)
 
     @property
     def _ticks(self) -> float:

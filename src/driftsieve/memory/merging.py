@@ -38,10 +38,11 @@ def merge(learned: LearnedBank, other: LearnedBank, start: float | None) -> None
             "follow from the times of the first rows. Pass all banks the same list, such as "
             '["1d", "7d", "30d", None].'
         )
+    ladder._beside = learned._beside(fresh=False)
     ladder.merge(others, start)
     learned._sums = learned._sums.plus(other._sums)
     learned._ladder, learned._waiting, learned._made = ladder, None, None
-    learned._period = learned._next_period()
+    learned._period = learned._next_period(learned.max_bytes - ladder.nbytes)
 
 
 def _rungs(learned: LearnedBank, other: LearnedBank) -> tuple[float, ...] | None:

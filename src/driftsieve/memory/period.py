@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -22,6 +23,7 @@ DOUBLES_AFTER = 16
 """Reviews after which periods get twice as long, until they are as long as a block of the bank."""
 LONGEST = 3200
 N_RECENT = 4096
+MOST_FEATURES = 1 << 40
 
 
 @dataclass(slots=True)
@@ -42,6 +44,8 @@ class Period:
     """Columns of the latest values of sparse rows."""
     turn: int = 0
     """Position in the fixed order of features, for the panel of a dense bank."""
+    most: int = MOST_FEATURES
+    """Largest number of features of the next panel: less after one that did not fit."""
 
     @classmethod
     def first(cls, n_rungs: int, fresh: Bank) -> Self:
@@ -53,15 +57,36 @@ class Period:
         """Number of rows until the review."""
         return self.rows - self.n_rows
 
-    def take(self, batch: Batch) -> None:
-        """Count rows that were added to the ladder, and keep those of the panel."""
+    def nbytes_with(self, n_values: int) -> int:
+        """Return the bytes of all, with so many more values of sparse rows in ``recent``."""
+        recent = self.recent.itemsize * min(N_RECENT, len(self.recent) + n_values)
+        return self.fresh.nbytes + self.features.nbytes + self.before.nbytes + recent
+
+    def take(self, batch: Batch, room: float = math.inf) -> None:
+        """Count rows that were added to the ladder, and keep those of the panel.
+
+        LimitError, without a change, if the panel needs more than ``room`` bytes.
+        """
         if len(self.features):
-            self.fresh.update(with_features(batch, self.features))
+            others = self.nbytes_with(n_sparse_values(batch)) - self.fresh.nbytes
+            self.fresh.set_limits(max_bytes=max(1.0, room - others))
+            try:
+                self.fresh.update(with_features(batch, self.features))
+            finally:  # it is no property of the fresh rows
+                self.fresh.set_limits(max_bytes=math.inf)
         self.n_rows += batch.n_rows
         self.n_values += batch.X.size if isinstance(batch.X, np.ndarray) else batch.X.nnz
         if not isinstance(batch.X, np.ndarray):
             latest = batch.X.indices[-N_RECENT:].astype(np.int64)
             self.recent = np.concatenate([self.recent, latest])[-N_RECENT:]
+
+    def without_features(self, fresh: Bank) -> Period:
+        """Return the period without a panel, so that the review at its end compares nothing."""
+        if not len(self.features):
+            return self
+        none, before = self.features[:0], self.before[:, :0]
+        most = max(1, len(self.features) // 2)
+        return replace(self, features=none, before=before, fresh=fresh, most=most)
 
     def candidates(self, n_features: int, size: int) -> Indices:
         """Return candidates for the next panel: features of the latest values, or in order."""
@@ -70,6 +95,11 @@ class Period:
         found = in_turn(n_features, self.turn, size)
         self.turn = (self.turn + size - int(KEPT * size)) % n_features
         return found
+
+
+def n_sparse_values(batch: Batch) -> int:
+    """Return the number of values of sparse rows, 0 for dense rows."""
+    return 0 if isinstance(batch.X, np.ndarray) else int(batch.X.nnz)
 
 
 def rows_of_period(bank: Bank, n_reviews: int) -> int:

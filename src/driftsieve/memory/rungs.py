@@ -20,6 +20,10 @@ def doubling(shortest: float) -> tuple[float, ...]:
     return (*(shortest * 2**i for i in range(N_RUNGS)), math.inf)
 
 
+UNKNOWN = doubling(2.0**900)
+"""Half-lives of a bank that has rows before they are known: so long that nothing fades."""
+
+
 def default_rungs(clock: str) -> tuple[float, ...] | None:
     """Return the half-lives for a clock of rows or batches; None for times, without a unit."""
     if clock == "time":

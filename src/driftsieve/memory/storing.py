@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     L = TypeVar("L", bound=LearnedBank)
 
 KIND = "learned bank"
-_COUNTS = ("rows", "n_rows", "n_values", "turn")
+_COUNTS = ("rows", "n_rows", "n_values", "turn", "most")
 _ARRAYS = ("features", "before", "recent")
 
 
@@ -92,7 +92,9 @@ def _restore(
         require(array.shape == getattr(empty, f.name).shape, f.name)
         require(bool(np.isfinite(array).all()), f.name)
     counts = meta["period"]
-    require(len(counts) == 4 and all(type(n) is int and n >= 0 for n in counts), "counts")
+    require(
+        len(counts) == len(_COUNTS) and all(type(n) is int and n >= 0 for n in counts), "counts"
+    )
     features, before, recent = (arrays[name] for name in _ARRAYS)
     m = len(features)
     require(features.ndim == recent.ndim == 1, "features")
@@ -100,8 +102,8 @@ def _restore(
     require(rising and (not m or features[-1] < ladder.n_features), "features")
     require(before.shape == (n_rungs, m) and bool(np.isfinite(before).all()), "relevances")
     require(bool((recent >= 0).all()) and fresh.n_features in (0, m), "fresh rows")
-    rows, n_rows, n_values, turn = counts
+    rows, n_rows, n_values, turn, most = counts
     require(n_rows < rows or waiting is not None or ladder.clock == "batch", "counts")
-    learned._period = Period(rows, features, before, fresh, n_rows, n_values, recent, turn)
+    learned._period = Period(rows, features, before, fresh, n_rows, n_values, recent, turn, most)
     learned._ladder, learned._sums, learned._made = ladder, sums, None
     learned._waiting = None if waiting is None else Waiting.restored(ladder, waiting, arrays)

@@ -56,6 +56,11 @@ class Sums:
         faded = self._plus(2 ** -max(1 / HALF_LIFE, n_rows / HALF_LIFE_ROWS), *new, 1.0)
         return replace(faded, n_reviews=self.n_reviews + 1)
 
+    @property
+    def nbytes(self) -> int:
+        """Size in memory, in bytes."""
+        return sum(getattr(self, field.name).nbytes for field in fields(self))
+
     def plus(self, other: Sums) -> Self:
         """Return the sums with the reviews of another bank."""
         return self._plus(1.0, *(getattr(other, field.name) for field in fields(other)))

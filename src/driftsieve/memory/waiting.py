@@ -22,7 +22,8 @@ MOST_ROWS = 16 * FIRST_ROWS
 class Waiting:
     """The first rows of a stream with ``clock="time"``, from whose times the half-lives follow.
 
-    ``bank`` does not fade. It validates the rows and has their names, labels and limits.
+    ``bank`` does not fade yet. It validates the rows, has their names, labels and limits, and is as
+    large as the bank with the half-lives will be.
     """
 
     def __init__(self, bank: Bank, batches: list[Batch] | None = None) -> None:
@@ -34,6 +35,7 @@ class Waiting:
         """Validate rows and keep them."""
         if batch.n_rows and batch.time is not None and not (self.n_rows or batch.has_dates):
             refuse_digit_dates("number", batch.time)
+        self.bank._beside = self.nbytes + _nbytes(batch)
         self.bank.update(batch)
         known = np.isin(batch.y, self.bank.classes)
         batch = batch.part(known, self.bank.n_features)
@@ -63,8 +65,7 @@ class Waiting:
     @property
     def nbytes(self) -> int:
         """Size of the rows in memory, in bytes."""
-        matrices = [batch.X for batch in self.batches]
-        return sum(X.nbytes if isinstance(X, np.ndarray) else 2 * X.data.nbytes for X in matrices)
+        return sum(map(_nbytes, self.batches))
 
     @property
     def has_dates(self) -> bool:
@@ -74,7 +75,7 @@ class Waiting:
     def bank_with_rungs(self, rungs: Sequence[float] | None = None) -> Bank:
         """Return a bank of these rows, with the given half-lives or those that follow from them.
 
-        It may exceed ``max_bytes``: the rows were accepted before, and later rows will be refused.
+        It may exceed ``max_bytes`` by what the fading changes: the rows were accepted before.
         """
         bank = self.bank
         rungs = self.rungs() if rungs is None else rungs
@@ -93,7 +94,10 @@ class Waiting:
         )
         for batch in self.batches:
             made.update(batch)
-        return made.set_limits(max_bytes=bank._header.limits.max_bytes)
+        known, now = bank._header, made._header
+        ignored = {name: getattr(known, name) for name in known._fields if "ignored" in name}
+        made._core.header = now._replace(limits=known.limits, **ignored)
+        return made
 
     def rungs(self) -> tuple[float, ...]:
         """Return the half-lives that follow from the rows so far; dates have microseconds."""
@@ -147,3 +151,10 @@ class Waiting:
             )
             batches.append(batch)
         return cls(bank, batches)
+
+
+def _nbytes(batch: Batch) -> int:
+    X = batch.X
+    values = [X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]
+    columns = (batch.y, batch.sample_weight, batch.time)
+    return sum(array.nbytes for array in (*values, *columns) if array is not None)

@@ -15,6 +15,7 @@ from driftsieve._state.intake import Intake
 from driftsieve._state.limits import Sizes
 from driftsieve.batch import Batch, Missing
 from driftsieve.memory.bank import LearnedBank
+from driftsieve.memory.period import N_RECENT
 from driftsieve.memory.reading import AnyBank, read_scores
 from driftsieve.river.layout import LaidRows
 from driftsieve.scores import ScoreFunction
@@ -54,7 +55,7 @@ class BankPair(NamedTuple):
     def bytes_with(
         self, laid: LaidRows, sizes: Sizes, missing: Missing, limit: float, be_sure: bool
     ) -> float:
-        """Return the size of both banks with these rows: see ``BytesWith``."""
+        """Return the size of both banks with these rows, without ``beside``: see ``BytesWith``."""
         needed = float(self.nbytes)
         codes, classes = (
             laid.codes.astype(np.uint32),
@@ -66,23 +67,38 @@ class BankPair(NamedTuple):
             needed += intake.bytes_with(bank._core, bank._threads, limit - needed, be_sure)
         return needed
 
+    @property
+    def _learned(self) -> list[LearnedBank]:
+        return [bank for bank in self if isinstance(bank, LearnedBank)]
+
+    def beside(self, *, fresh: bool) -> int:
+        """Return the bytes of what is learned, with or without the rows since the last review."""
+        values = zip(self._learned, (0, N_RECENT), strict=False)  # a dense bank keeps no values
+        return sum(bank._beside(fresh=fresh, recent=n) for bank, n in values)
+
+    def drop_fresh(self) -> None:
+        """Drop the rows since the last review, from which nothing is learned then."""
+        for bank in self._learned:
+            bank._drop_fresh()
+
     def rows_left(self) -> float:
         """Return the number of rows until the next review; infinite without a learned memory."""
-        learning = [bank for bank in self if isinstance(bank, LearnedBank)]
-        return min((bank._period.left for bank in learning), default=math.inf)
+        return min((bank._period.left for bank in self._learned), default=math.inf)
 
-    def learn(self, laid: LaidRows, n_columns: int, missing: Missing) -> None:
-        """Learn from rows that were added to both banks. They have one learned memory."""
+    def learn(self, laid: LaidRows, n_columns: int, missing: Missing, limit: float) -> None:
+        """Learn from rows that were added to both banks, within ``limit`` bytes for both.
+
+        The banks have one learned memory.
+        """
         for bank, batch in self._batches(laid, n_columns, missing):
             if isinstance(bank, LearnedBank):
-                bank._learn(batch)
+                bank._learn(batch, limit - self.nbytes + bank.nbytes - bank._core.nbytes)
                 self.share(bank)
 
     def share(self, learned: LearnedBank) -> None:
         """Copy what one bank has learned to the other."""
-        for bank in self:
-            if isinstance(bank, LearnedBank):
-                bank._sums = learned._sums
+        for bank in self._learned:
+            bank._sums = learned._sums
 
     def read_scores(self, score_func: str | ScoreFunction, n_bins: int, one_class: float) -> Floats:
         """Return the score of every feature; ``one_class`` if there are fewer than two classes."""

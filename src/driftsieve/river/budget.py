@@ -29,6 +29,7 @@ class RowBudget:
         self._dense = dense
         self._late = late
         self._width = width
+        self.beside = 0  # bytes of what is learned
 
     @property
     def _block(self) -> int:
@@ -47,7 +48,8 @@ class RowBudget:
         in_block = self._dense.open_rows + n_waiting < self._block
         late = (sizes.features - width, n_values, sizes.classes, measure)
         return (
-            self._rows.most_bytes_with(rows, values, 0 if in_block else width)
+            self.beside
+            + self._rows.most_bytes_with(rows, values, 0 if in_block else width)
             + self._dense.most_bytes_with(n_waiting, width, None, sizes.classes, measure)
             + self._late.most_bytes_with(n_waiting, *late)
         )

@@ -234,9 +234,11 @@ class DictBank:
         ]
         # A single call of C code, so that a signal comes before or after all of it.
         deque(map(operator.call, steps), 0)
-        self._budget.spend(self._taken, self._known.sizes)
         if self._learning is not None:
-            self._banks.learn(laid, len(self._known.columns), self.missing)
+            limit = self._limits.bytes - self._rows.nbytes
+            self._banks.learn(laid, len(self._known.columns), self.missing, limit)
+            self._budget.beside = self._banks.beside(fresh=True)
+        self._budget.spend(self._taken, self._known.sizes)
 
     @property
     def memory(self) -> Memory | None:
@@ -270,13 +272,15 @@ class DictBank:
     def _admit(self, rows: KeyedRows, labels: Iterable[Hashable]) -> Newcomers:
         """Return the keys and labels that rows may add; raise LimitError beyond a limit.
 
-        The only possible change is that waiting rows are added to the banks.
+        If they are refused, the only possible change is that waiting rows are added to the banks.
         """
-        known = self._known
+        known, has_room = self._known, True
         new = known.newcomers(rows.names, labels)
         late = sum(known.columns.get(key, -1) >= self._width for key in rows.names)
 
         def bytes_with(sizes: Sizes, limit: float, be_sure: bool) -> float:
+            nonlocal has_room
+            has_room = True
             some = known.first_of(new, sizes)
             width = self._width_with(some)
             n_late = late + (0 if self._starts() else len(some.keys))
@@ -289,10 +293,12 @@ class DictBank:
                 laid = rows.of_classes(sizes.classes).laid_out(
                     known.columns_with(some), width, self._fill
                 )
-                waiting = self._rows.nbytes
-                needed = waiting + self._banks.bytes_with(
-                    laid, sizes, self.missing, limit - waiting, be_sure
+                others = self._rows.nbytes + self._banks.beside(fresh=False)
+                needed = others + self._banks.bytes_with(
+                    laid, sizes, self.missing, max(limit - others, 0.0), be_sure
                 )
+                more = self._banks.beside(fresh=True) - self._banks.beside(fresh=False)
+                has_room = needed + more <= self._limits.bytes
             if may_leave_out:
                 needed = max(needed, self._budget.needed_by_new(n_late, sizes, width))
                 if needed > limit:
@@ -301,6 +307,9 @@ class DictBank:
 
         wanted = known.sizes_with(new)
         sizes = self._limits.admit(known.sizes, wanted, bytes_with, lambda: self.nbytes)
+        if not has_room:  # rows are refused only if they do not fit without the fresh rows
+            self._banks.drop_fresh()
+            self._budget.beside = self._banks.beside(fresh=False)
         return known.first_of(new, sizes)
 
     # --- what is known --------------------------------------------------------------------------

@@ -38,7 +38,10 @@ def rare_cell_pvalues(d: Dependence, sizes: Floats, effect: Floats) -> Floats:
     it is the binomial tail of the rare cell.
     """
     n_bins, n_classes = (d.bin_share > 0).sum(axis=0), (d.class_share > 0).sum(axis=0)
-    rarest = np.where(d.bin_share > 0, d.bin_share, np.inf).min(axis=0, initial=np.inf)
+    # Rare by weight or in rows: a few rows of much weight make a bin heavy, but tell no more.
+    in_rows = ratio((d.share * sizes).sum(axis=1), sizes.sum(axis=0))
+    share = np.where(d.bin_share > 0, np.minimum(d.bin_share, in_rows), np.inf)
+    rarest = share.min(axis=0, initial=np.inf)
     present = d.class_share > 0
     expected = rarest * np.where(present, sizes, np.inf).min(axis=0) / effect
     per_row = ratio(d.class_share, sizes)

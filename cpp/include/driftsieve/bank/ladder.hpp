@@ -90,10 +90,7 @@ class Ladder {
     bool update(const Rows& rows, const RowInfo& info, std::size_t n_classes, unsigned n_threads,
                 bool checked) {
         if (!stays(rows, n_classes)) {
-            constexpr bool is_csr = requires { rows.indptr; };
-            const bool are_sparse = first().is_sparse() || (is_csr && first().is_empty());
-            const std::size_t begin =
-                stays(are_sparse, 0) ? rows_before_many_classes(info, are_sparse) : 0;
+            const std::size_t begin = rows_before_parting(rows, info);
             if (begin > 0) {
                 if (!checked && !is_sound(rows, first().config().ignore_missing)) return false;
                 first().check_clock(rows.n_rows, info);
@@ -159,9 +156,24 @@ class Ladder {
     std::size_t bytes_with_rows(const Rows& rows, const RowInfo& info, std::size_t n_classes,
                                 std::size_t limit, bool be_sure, unsigned n_threads,
                                 const IsSound& is_sound) {
-        if (!stays(rows, n_classes))
-            return apart().bytes_with_rows(rows, info, n_classes, limit, be_sure, n_threads,
-                                           is_sound);
+        if (!stays(rows, n_classes)) {
+            const std::size_t begin = rows_before_parting(rows, info);
+            if (begin == 0)
+                return apart().bytes_with_rows(rows, info, n_classes, limit, be_sure, n_threads,
+                                               is_sound);
+            // this happens once in the life of a bank, so the first rows are added to a copy
+            const auto before = part_of(rows, 0, begin);
+            const std::size_t bytes =
+                Forecast(banks_[0], limit, be_sure, n_threads)
+                    .with_rows(before, info.part(0, begin), kFewClasses, is_sound);
+            if (bytes > limit || !is_sound()) return bytes;
+            Ladder trial = *this;
+            trial.banks_[0].update(before, info.part(0, begin), kFewClasses, n_threads);
+            trial.part();
+            const std::size_t n = rows.n_rows - begin;
+            return trial.bytes_with_rows(part_of(rows, begin, n), info.part(begin, n), n_classes,
+                                         limit, be_sure, n_threads, is_sound);
+        }
         if (banks_.size() == 1)
             return Forecast(banks_[0], limit, be_sure, n_threads)
                 .with_rows(rows, info, n_classes, is_sound);
@@ -261,6 +273,14 @@ class Ladder {
     bool stays(bool are_sparse, std::size_t n_classes) const {
         return is_apart() || (n_classes <= kFewClasses &&
                               (first().config().quantiles || !are_sparse || !first().is_empty()));
+    }
+
+    // Number of rows of an update that are added before there is a bank for each half-life.
+    template <class Rows>
+    std::size_t rows_before_parting(const Rows&, const RowInfo& info) const {
+        constexpr bool is_csr = requires(const Rows& rows) { rows.indptr; };
+        const bool are_sparse = first().is_sparse() || (is_csr && first().is_empty());
+        return stays(are_sparse, 0) ? rows_before_many_classes(info, are_sparse) : 0;
     }
 
     // Number of rows before the first class that is too many, or before its block if rows are
