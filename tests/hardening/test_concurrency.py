@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from refusals import is_refused, switching_often
 from scipy import sparse
 
@@ -41,6 +41,30 @@ def test_two_threads_on_one_bank_get_an_error_and_lose_no_row(form):
     assert bank.n_rows == 400 * (60 - sum(refused))
     again = ds.Bank.from_bytes(bank.to_bytes())  # which checks everything
     assert again.snapshot().bin_weights.sum() > 0
+
+
+def test_other_threads_get_an_error_between_the_rows_of_a_learned_memory_and_their_review(
+    monkeypatch,
+):
+    screener = ds.FeatureScreener(half_life="auto").partial_fit(*batch(0))
+    bank, refused = screener.bank_, []
+    review = bank._review
+
+    def reviewed_beside_readers(room):
+        readings = (bank.scores, bank.snapshot, bank.to_bytes, lambda: bank.nbytes)
+        with ThreadPoolExecutor(1) as pool:
+            refused.extend(pool.map(is_refused, readings))
+        review(room)
+
+    monkeypatch.setattr(bank, "_review", reviewed_beside_readers)
+    for seed in range(1, 6):
+        screener.partial_fit(*batch(seed))
+    assert len(refused) >= 4
+    assert all(refused)
+    alone = ds.FeatureScreener(half_life="auto")
+    for seed in range(6):
+        alone.partial_fit(*batch(seed))
+    assert_array_equal(screener.scores_, alone.scores_)
 
 
 def test_single_rows_of_several_threads_count_once_or_not_at_all():

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from driftsieve._core import Turn
 from driftsieve._state.settings import AUTO, HalfLives, is_auto, is_ladder
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, validated
@@ -92,6 +93,7 @@ class LearnedBank:
         **parameters: Any,
     ) -> None:
         self.score_func, self.n_bins, self.k = score_func, n_bins, k
+        self._turn = Turn()
         self.choices: str | tuple[float, ...]
         parameters = score_of(score_func).keeps | parameters
         if is_ladder(half_life):
@@ -182,8 +184,9 @@ class LearnedBank:
     @property
     def nbytes(self) -> int:
         """Size of the state in memory, in bytes: all half-lives, and what is learned from."""
-        waiting = self._waiting.nbytes if self._waiting else 0
-        return self._ladder.nbytes + self._beside(fresh=True) + waiting
+        with self._turn:
+            waiting = self._waiting.nbytes if self._waiting else 0
+            return self._ladder.nbytes + self._beside(fresh=True) + waiting
 
     @property
     def n_threads(self) -> int | None:
@@ -263,8 +266,12 @@ class LearnedBank:
         >>> LearnedBank().update([[0.0, 5.0], [1.0, 6.0]], ["ham", "spam"]).n_rows
         2
         """
-        rows = self._ladder._rows_of(X, y, sample_weight, time)
-        batch = validated(rows, self.missing)
+        with self._turn:  # a thread that reads cannot come between the rows and their review
+            rows = self._ladder._rows_of(X, y, sample_weight, time)
+            self._add(validated(rows, self.missing))
+        return self
+
+    def _add(self, batch: Batch) -> None:
         self._made = None
         more = self._waiting is not None  # the last of these rows brings the half-lives
         if batch.n_rows + more <= self._left or self.clock == "batch":
@@ -277,8 +284,7 @@ class LearnedBank:
         else:
             changed = copy.deepcopy(self)
             changed._take_in_parts(batch)
-            vars(self).update(vars(changed))
-        return self
+            vars(self).update(changed.__getstate__())
 
     def _is_far_from_limit(self, batch: Batch) -> bool:
         """Return whether no part of these rows can exceed ``max_bytes``.
@@ -443,8 +449,9 @@ class LearnedBank:
         >>> bank.snapshot(half_life=math.inf).class_weight
         array([1., 1.])
         """
-        bank = self.bank
-        return bank.snapshot(n_bins, features, self.half_life if half_life is None else half_life)
+        with self._turn:
+            at = self.half_life if half_life is None else half_life
+            return self.bank.snapshot(n_bins, features, at)
 
     def scores(self, n_bins: int | None = None) -> Floats:
         """Predict the relevance of every feature in the next rows.
@@ -474,8 +481,9 @@ class LearnedBank:
         >>> bank.scores().round(1) + 0.0
         array([0. , 0. , 0. , 0.6, 0. ])
         """
-        score, bank = self.score_func, self.bank
-        return predicted(bank, score, n_bins or self.n_bins, self._sums.weights()).scores(score)
+        score, weights = self.score_func, self._sums.weights()
+        with self._turn:
+            return predicted(self.bank, score, n_bins or self.n_bins, weights).scores(score)
 
     @property
     def _ticks(self) -> float:
@@ -520,7 +528,8 @@ class LearnedBank:
         """
         if not isinstance(other, LearnedBank):
             raise TypeError(f"other must be a LearnedBank, got {type(other).__name__}.")
-        merge(self, other, start)
+        with self._turn, other._turn:
+            merge(self, other, start)
         return self
 
     def to_bytes(self) -> bytes:
@@ -547,7 +556,8 @@ class LearnedBank:
         >>> LearnedBank.from_bytes(bank.to_bytes()).n_rows
         2
         """
-        return to_bytes(self)
+        with self._turn:
+            return to_bytes(self)
 
     @classmethod
     def from_bytes(cls, data: bytes | memoryview, *, n_threads: int | None = None) -> LearnedBank:
@@ -584,3 +594,10 @@ class LearnedBank:
 
     def __copy__(self) -> LearnedBank:
         return copy.deepcopy(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._turn:
+            return {name: value for name, value in vars(self).items() if name != "_turn"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _turn=Turn())

@@ -62,4 +62,4 @@ def _wait_together(learned: LearnedBank, other: LearnedBank) -> None:
     changed = copy.deepcopy(learned)
     for batch in other._waiting.batches if other._waiting else ():
         changed.update(batch)
-    vars(learned).update(vars(changed))
+    vars(learned).update(changed.__getstate__())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from driftsieve._core import Turn
 from driftsieve._storage import envelope
 from driftsieve._storage.envelope import require
 from driftsieve.bank import Bank
@@ -106,4 +107,5 @@ def _restore(
     require(n_rows < rows or waiting is not None or ladder.clock == "batch", "counts")
     learned._period = Period(rows, features, before, fresh, n_rows, n_values, recent, turn, most)
     learned._ladder, learned._sums, learned._made = ladder, sums, None
+    learned._turn = Turn()
     learned._waiting = None if waiting is None else Waiting.restored(ladder, waiting, arrays)
