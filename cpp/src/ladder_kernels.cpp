@@ -2,6 +2,7 @@
 
 #include "ladder_kernels.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -142,35 +143,43 @@ struct Cells {
 };
 
 template <std::size_t R>
-void power_sums(const LadderKernels::Rows& rows, const double* shifts, double* sum,
-                double* squares) {
-    constexpr std::size_t kStrip = LadderKernels::kStrip;
-    constexpr std::size_t kAhead = 16;
+void power_sums(const LadderKernels::Rows& rows, std::size_t width, const double* shifts,
+                double* sum, double* squares) {
+    // A few rows at a time, column after column: they are far apart, and the next ones are fetched
+    // meanwhile.
+    constexpr std::size_t kRows = 16;
     const auto row = [&](std::size_t k) {
         return rows.first_column + static_cast<std::ptrdiff_t>(rows.order[k]) * rows.stride;
     };
-    for (std::size_t j = 0; j < kStrip; j += 8) {
-        Eight shift;
-        std::memcpy(&shift, shifts + j, sizeof shift);
-        Eight sums[R], sums_of_squares[R];
-        for (std::size_t r = 0; r < R; ++r) sums[r] = sums_of_squares[r] = Eight{};
-        for (std::size_t k = 0; k < rows.n; ++k) {
-            if (k + kAhead < rows.n) __builtin_prefetch(row(k + kAhead) + j, 0, 2);
-            Eight delta;
-            std::memcpy(&delta, row(k) + j, sizeof delta);
-            delta -= shift;
-            const double* weights = rows.weights + k * R;
+    std::memset(sum, 0, R * width * sizeof *sum);
+    std::memset(squares, 0, R * width * sizeof *squares);
+    for (std::size_t begin = 0; begin < rows.n; begin += kRows)
+        for (std::size_t j = 0; j < width; j += 8) {
+            Eight shift;
+            std::memcpy(&shift, shifts + j, sizeof shift);
+            Eight sums[R], sums_of_squares[R];
             for (std::size_t r = 0; r < R; ++r) {
-                const Eight weighed = weights[r] * delta;
-                sums[r] += weighed;
-                sums_of_squares[r] += weighed * delta;  // nothing where nothing is weighed
+                std::memcpy(&sums[r], sum + r * width + j, sizeof sums[r]);
+                std::memcpy(&sums_of_squares[r], squares + r * width + j, sizeof sums[r]);
+            }
+            const std::size_t end = std::min(begin + kRows, rows.n);
+            for (std::size_t k = begin; k < end; ++k) {
+                if (k + kRows < rows.n) __builtin_prefetch(row(k + kRows) + j);
+                Eight delta;
+                std::memcpy(&delta, row(k) + j, sizeof delta);
+                delta -= shift;
+                const double* weights = rows.weights + k * R;
+                for (std::size_t r = 0; r < R; ++r) {
+                    const Eight weighed = weights[r] * delta;
+                    sums[r] += weighed;
+                    sums_of_squares[r] += weighed * delta;  // nothing where nothing is weighed
+                }
+            }
+            for (std::size_t r = 0; r < R; ++r) {
+                std::memcpy(sum + r * width + j, &sums[r], sizeof sums[r]);
+                std::memcpy(squares + r * width + j, &sums_of_squares[r], sizeof sums[r]);
             }
         }
-        for (std::size_t r = 0; r < R; ++r) {
-            std::memcpy(sum + r * kStrip + j, &sums[r], sizeof sums[r]);
-            std::memcpy(squares + r * kStrip + j, &sums_of_squares[r], sizeof sums[r]);
-        }
-    }
 }
 
 template <std::size_t R>
@@ -408,8 +417,10 @@ using Numbers = std::make_index_sequence<kMostRungs - 1>;
 
 extern const LadderKernels ladder_kernels;
 const LadderKernels ladder_kernels = {
-    [](std::size_t rungs, const LadderKernels::Rows& rows, const double* shifts, double* sum,
-       double* squares) { DRIFTSIEVE_FOR_RUNGS(power_sums, rows, shifts, sum, squares); },
+    [](std::size_t rungs, const LadderKernels::Rows& rows, std::size_t width, const double* shifts,
+       double* sum, double* squares) {
+        DRIFTSIEVE_FOR_RUNGS(power_sums, rows, width, shifts, sum, squares);
+    },
     [](std::size_t rungs, const std::uint32_t* finest, const double* weights, std::size_t n,
        const LadderKernels::Cuts& cuts, std::uint16_t* index, double* cells, std::size_t width) {
         DRIFTSIEVE_FOR_RUNGS(weigh_cells, finest, weights, n, cuts, index, cells, width);

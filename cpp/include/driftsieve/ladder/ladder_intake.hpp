@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -38,10 +37,14 @@ class LadderIntake {
     void take(const MatrixView<T>& matrix, std::span<const LadderArrival> arrivals,
               unsigned n_threads) {
         const std::size_t block_rows = matrix.n_rows / arrivals.size();
-        parallel_work(features_.size(), kStrip, n_threads, [&] {
+        parallel_work(features_.size(), width(), n_threads, [&] {
             return [&, work = Work(config_, rungs_)](std::size_t lo, std::size_t hi) mutable {
-                for (std::size_t i = 0; i < arrivals.size(); ++i)
-                    absorb(matrix.rows(i * block_rows, block_rows), arrivals[i], lo, hi, work);
+                const std::size_t end = lo + (hi - lo) / kStrip * kStrip;
+                for (std::size_t i = 0; i < arrivals.size(); ++i) {
+                    const MatrixView<T> rows = matrix.rows(i * block_rows, block_rows);
+                    if (lo < end) absorb(rows, arrivals[i], lo, end, work);
+                    if (end < hi) absorb(rows, arrivals[i], end, hi, work);
+                }
             };
         });
     }
@@ -49,20 +52,22 @@ class LadderIntake {
   private:
     static constexpr std::size_t kStrip = LadderKernels::kStrip;
     static_assert(kStrip == Strip::kWidth);
+    // Without cells, more columns at a time: the rows are read in longer pieces.
+    std::size_t width() const { return config_.quantiles ? kStrip : 8 * kStrip; }
 
     // Room to work in; each thread has its own.
     struct Work {
         Work(const Config& config, std::size_t rungs)
-            : absorber(config, rungs), sum(rungs * kStrip), squares(rungs * kStrip) {}
+            : absorber(config, rungs) {}
 
         LadderAbsorber absorber;
         Strip strip;
-        MatrixView<double> tile;  // kStrip columns side by side
+        MatrixView<double> tile;  // columns side by side, a multiple of kStrip
         std::vector<double> copy;
         std::vector<double> sum;
         std::vector<double> squares;
         std::vector<std::vector<Moments>> moments;  // by column: class after class
-        std::array<bool, kStrip> is_whole;
+        std::vector<std::uint8_t> is_whole;         // by column: whether nothing is missing
         // for columns with missing values
         std::vector<double> values;
         std::vector<double> weights;
@@ -81,15 +86,16 @@ class LadderIntake {
     template <class T>
     static void read_tile(const MatrixView<T>& matrix, std::size_t lo, std::size_t hi, Work& work) {
         if constexpr (std::is_same_v<T, double>)
-            if (matrix.col_stride == 1 && hi - lo == kStrip) {
-                work.tile = {matrix.data + lo, matrix.row_stride, 1, matrix.n_rows, kStrip};
+            if (matrix.col_stride == 1 && (hi - lo) % kStrip == 0) {
+                work.tile = {matrix.data + lo, matrix.row_stride, 1, matrix.n_rows, hi - lo};
                 return;
             }
-        work.copy.assign(matrix.n_rows * kStrip, 0.0);
+        const std::size_t width = (hi - lo + kStrip - 1) / kStrip * kStrip;
+        work.copy.assign(matrix.n_rows * width, 0.0);
         for (std::size_t i = 0; i < matrix.n_rows; ++i)
             for (std::size_t j = lo; j < hi; ++j)
-                work.copy[i * kStrip + (j - lo)] = static_cast<double>(matrix.at(i, j));
-        work.tile = {work.copy.data(), kStrip, 1, matrix.n_rows, kStrip};
+                work.copy[i * width + (j - lo)] = static_cast<double>(matrix.at(i, j));
+        work.tile = {work.copy.data(), static_cast<std::ptrdiff_t>(width), 1, matrix.n_rows, width};
     }
 
     // Columns [lo, hi) of a block.
@@ -98,14 +104,20 @@ class LadderIntake {
                 std::size_t hi, Work& work) {
         const LadderBlock& block = arrival.block;
         read_tile(matrix, lo, hi, work);
-        if (config_.quantiles)
+        bool finite = true;
+        work.is_whole.assign(hi - lo, 1);
+        if (config_.quantiles) {
             work.strip.read(work.tile, block.rows, 0, kStrip, LadderAbsorber::cells(config_),
                             [](std::size_t) { return nullptr; });
-        sum_up(block, hi - lo, work);
+            finite = work.strip.has_finite_sums();
+            for (std::size_t j = 0; j < hi - lo; ++j) work.is_whole[j] = work.strip.is_whole(j);
+        }
+        if (config_.moments) finite = sum_up(block, hi - lo, work) && finite;
+        if (!finite && !config_.ignore_missing) require_finite(work.tile);
         for (std::size_t j = lo; j < hi; ++j) {
             LadderFeature& feature = features_[j];
             feature.scale(arrival.factors);
-            if (!work.is_whole[j - lo]) {
+            if (work.is_whole[j - lo] == 0) {
                 absorb_present(feature, arrival, j - lo, work);
                 continue;
             }
@@ -128,13 +140,15 @@ class LadderIntake {
         }
     }
 
-    // Moments of all columns of the tile, and whether nothing is missing in them. Throws NotFinite
-    // where a value must be finite and is not.
-    void sum_up(const LadderBlock& block, std::size_t n_columns, Work& work) const {
+    // Moments of all columns of the tile. Returns whether all sums are finite; columns with a sum
+    // that is NaN are not whole.
+    bool sum_up(const LadderBlock& block, std::size_t n_columns, Work& work) const {
         const std::size_t n_classes = block.rows.n_classes();
-        work.moments.resize(kStrip);
+        const std::size_t width = work.tile.n_cols;
+        work.sum.resize(rungs_ * width);
+        work.squares.resize(rungs_ * width);
+        work.moments.resize(width);
         for (std::vector<Moments>& moments : work.moments) moments.resize(n_classes * rungs_);
-        work.is_whole.fill(true);
         bool finite = true;
         for (std::size_t c = 0; c < n_classes; ++c) {
             const std::size_t first = block.rows.begin[c];
@@ -145,19 +159,19 @@ class LadderIntake {
                 rungs_,
                 {work.tile.data, work.tile.row_stride, block.rows.order.data() + first,
                  block.weights.data() + first * rungs_, count},
-                shift, work.sum.data(), work.squares.data());
+                width, shift, work.sum.data(), work.squares.data());
             finite = finite && are_finite(work.sum) && are_finite(work.squares);
             for (std::size_t r = 0; r < rungs_; ++r)
                 for (std::size_t j = 0; j < n_columns; ++j) {
-                    const double sum = work.sum[r * kStrip + j];
-                    if (std::isnan(sum)) work.is_whole[j] = false;
+                    const double sum = work.sum[r * width + j];
+                    if (std::isnan(sum)) work.is_whole[j] = 0;
                     work.moments[j][c * rungs_ + r] =
                         Moments::from_sums(block.class_weights[c * rungs_ + r], sum,
-                                           work.squares[r * kStrip + j], shift[j]);
+                                           work.squares[r * width + j], shift[j]);
                 }
             set_own_shifts(block, c, n_columns, work);
         }
-        if (!finite && !config_.ignore_missing) require_finite(work.tile);
+        return finite;
     }
 
     // Of half-lives at which the row that values are measured from weighs next to nothing.

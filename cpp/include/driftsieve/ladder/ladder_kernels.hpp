@@ -28,9 +28,10 @@ struct LadderKernels {
         const double* weights;
         std::size_t n;
     };
-    // Power sums of kStrip columns less shifts[j], at half-life r in sum[r * kStrip + j].
-    void (*power_sums)(std::size_t rungs, const Rows& rows, const double* shifts, double* sum,
-                       double* squares);
+    // Power sums of columns less shifts[j], at half-life r in sum[r * width + j]. The number of
+    // columns, `width`, is a multiple of kStrip.
+    void (*power_sums)(std::size_t rungs, const Rows& rows, std::size_t width, const double* shifts,
+                       double* sum, double* squares);
 
     // Adds the weights of values of one class to their cells. The cell of each value, which follows
     // from its finest cell and the cuts (see Kernels), is kept in `index`.
