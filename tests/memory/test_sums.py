@@ -22,13 +22,21 @@ def test_weights_are_those_of_the_best_prediction():
     assert sums.best_rung() == 1
 
 
-def test_weights_and_shares_are_never_negative():
+def test_weights_are_negative_once_that_has_captured_more():
+    rng = np.random.default_rng(0)
+    first = review(Sums.empty(3), [-1.0, 1.0, 0.2], 500, rng)
+    assert first.weights()[0] == 0
+    later = review(first, [-1.0, 1.0, 0.2], 500, rng, n_reviews=5)
+    np.testing.assert_allclose(later.weights(), [-0.9, 1.0, 0.2], atol=0.05)
+    assert later.captured[-1] > later.captured[-2]
+
+
+def test_shares_are_never_negative():
     rng = np.random.default_rng(0)
     sums = review(Sums.empty(3), [-1.0, 1.0, 0.2], 500, rng, n_reviews=5)
     assert (sums.shares() >= 0).all()
     assert sums.shares()[0] == 0
     assert sums.shares().sum() == pytest.approx(1)
-    assert sums.weights()[0] == 0
 
 
 def test_weights_are_equal_where_all_memories_mislead():
@@ -44,14 +52,15 @@ def test_before_any_review_weights_are_equal_and_the_longest_memory_is_best():
     assert sums.best_rung() == 3
 
 
-@pytest.mark.parametrize("n_features", [1, 2])
-def test_noise_of_few_features_leaves_weights_near_equal_ones(n_features):
-    rng = np.random.default_rng(1)
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("n_features", [1, 2, 3])
+def test_noise_of_few_features_leaves_weights_near_equal_ones(n_features, seed):
+    rng = np.random.default_rng(seed)
     sums = Sums.empty(3)
     for _ in range(3):
         before = 1e-3 * rng.normal(size=(3, n_features))
         sums = sums.reviewed(before, rng.normal(size=n_features), k=1)
-    np.testing.assert_allclose(sums.weights(), np.full(3, 1 / 3), atol=0.05)
+    np.testing.assert_allclose(sums.weights(), np.full(3, 1 / 3), atol=0.2)
 
 
 def test_earlier_reviews_fade():

@@ -12,6 +12,7 @@ from driftsieve.snapshot import Floats
 HALF_LIFE, HALF_LIFE_ROWS = 5.0, 8000.0
 """Half-life of a review in reviews, or in rows if that is sooner."""
 RIDGE = 0.003
+FREE_RIDGE = 0.1  # of weights of either sign: it pulls them towards the non-negative ones
 PRIOR_SPREAD = 3.0  # prior standard deviation of the weights around equal ones
 
 
@@ -31,8 +32,8 @@ class Sums:
     n_features: Floats
     """() number of features in the sums above."""
     captured: Floats
-    """(H + 1,) fresh relevance of the k best features of each half-life and of the learned memory,
-    less that of k random features."""
+    """(H + 2,) fresh relevance of the k best features of each half-life, of non-negative weights and
+    of free ones, less that of k random features."""
     fading: Floats
     """() number of reviews in the sums, faded like them."""
     n_reviews: Floats
@@ -43,13 +44,13 @@ class Sums:
         """Return sums without any review."""
         zero = np.zeros(())
         sizes = np.zeros((n_rungs, n_rungs)), np.zeros(n_rungs), zero, zero
-        return cls(*sizes, np.zeros(n_rungs + 1), zero, zero)
+        return cls(*sizes, np.zeros(n_rungs + 2), zero, zero)
 
     def reviewed(self, before: Floats, fresh: Floats, k: int, n_rows: int = 0) -> Self:
         """Return the sums after a review: (H, m) relevances before, (m,) of the fresh rows."""
         known = before - before.mean(axis=1, keepdims=True)
         answer = fresh - fresh.mean()
-        ranked = np.vstack([before, self.weights() @ before])
+        ranked = np.vstack([before, np.array(self._candidates()) @ before])
         best = np.argsort(-ranked, axis=1, kind="stable")[:, :k]
         squares = (known @ known.T, known @ answer, answer @ answer)
         new = (*squares, len(fresh), answer[best].sum(axis=1), 1.0)
@@ -72,39 +73,49 @@ class Sums:
     def weights(self) -> Floats:
         """Return (H,) weights of the half-lives in the prediction of the fresh relevance.
 
-        Non-negative least squares. Equal weights where no half-life predicts anything.
+        They are non-negative, unless free ones have captured more. Negative weights follow leaps
+        faster, but predict the relevance of rare features badly.
+        """
+        captured = self.captured[-2:]
+        return self._candidates()[int(captured[1] > captured[0])]
+
+    def _candidates(self) -> tuple[Floats, Floats]:
+        """Return non-negative weights, and those after a step of free least squares from them.
+
+        Both are equal weights where no half-life predicts anything.
         """
         fit = self._fit()
-        if fit is None:
-            return self._equal()
-        sizes = _non_negative(*fit[:2])
-        return sizes / fit[2] if sizes.any() else self._equal()
+        if fit is None or not (weights := _non_negative(*fit, RIDGE)).any():
+            return self._equal(), self._equal()
+        products, answers = fit
+        gram, scale = _scaled(products, FREE_RIDGE)
+        step = np.linalg.solve(gram, (answers - products @ weights) / scale) / scale
+        return weights, weights + step
 
     def shares(self) -> Floats:
         """Return (H,) shares of the half-lives in the non-negative fit; they sum to 1."""
-        fit = self._fit()
-        sizes = self._equal() if fit is None else _non_negative(*fit[:2])
+        sizes = self._candidates()[0] * _scaled(self.products, 0.0)[1]
         return sizes / sizes.sum() if sizes.any() else self._equal()
 
     def _equal(self) -> Floats:
         return np.full(len(self.answers), 1 / len(self.answers))
 
-    def _fit(self) -> tuple[Floats, Floats, Floats] | None:
-        """Return products and answers for columns of unit norm, and the norms; None without any.
+    def _fit(self) -> tuple[Floats, Floats] | None:
+        """Return products and answers with the prior; None if there is nothing to learn from.
 
-        With a ridge: if the fresh relevance is mostly noise, as with few features or rows, it pulls
-        the weights towards equal ones.
+        If the fresh relevance is mostly noise, as with few features or rows, the prior pulls the
+        weights towards equal ones.
         """
-        scale = np.sqrt(np.diag(self.products))
-        if not self.n_reviews or not scale.max() > 0:
+        if not self.n_reviews or not np.diag(self.products).max() > 0:
             return None
-        scale = np.where(scale > 0, scale, scale.max())
-        gram = self.products / np.outer(scale, scale) + RIDGE * np.eye(len(scale))
-        free = _non_negative(gram, self.answers / scale) / scale
+        free = _non_negative(self.products, self.answers, RIDGE)
         left = self.fresh_squares - 2 * free @ self.answers + free @ self.products @ free
-        noise = max(float(left / self.n_features), 0.0) / PRIOR_SPREAD**2
-        gram += np.diag(noise / scale**2)
-        return gram, (self.answers + noise * self._equal()) / scale, scale
+        # the mean of each review and each weight take one number out of the residuals
+        n_left = float(self.n_features - self.fading) - np.count_nonzero(free)
+        if n_left <= 0:
+            return None
+        noise = max(float(left) / n_left, 0.0) / PRIOR_SPREAD**2
+        return self.products + noise * np.eye(len(free)), self.answers + noise * self._equal()
 
     def noise(self, k: int) -> float:
         """Return the standard error of the mean relevance of k features of noise."""
@@ -117,13 +128,21 @@ class Sums:
 
         Before the first review it is the longest.
         """
-        captured = self.captured[:-1]
+        captured = self.captured[:-2]
         return int(len(captured) - 1 - np.argmax(captured[::-1]))
 
 
-def _non_negative(gram: Floats, answers: Floats) -> Floats:
-    """Return the x >= 0 that minimizes x' gram x / 2 - answers' x."""
+def _scaled(products: Floats, ridge: float) -> tuple[Floats, Floats]:
+    """Return products of columns of unit norm with a ridge, and the norms."""
+    scale = np.sqrt(np.diag(products))
+    scale = np.where(scale > 0, scale, scale.max() or 1.0)
+    return products / np.outer(scale, scale) + ridge * np.eye(len(scale)), scale
+
+
+def _non_negative(products: Floats, answers: Floats, ridge: float) -> Floats:
+    """Return the non-negative weights that fit best, with a ridge for columns of unit norm."""
     from scipy.optimize import nnls  # imported here, because it takes as long as importing numpy
 
+    gram, scale = _scaled(products, ridge)
     root = np.linalg.cholesky(gram)
-    return np.asarray(nnls(root.T, np.linalg.solve(root, answers))[0])
+    return np.asarray(nnls(root.T, np.linalg.solve(root, answers / scale))[0]) / scale
