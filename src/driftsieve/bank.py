@@ -402,7 +402,7 @@ class Bank:
         known, columns = self._header, self._columns
         width = rows.n_features
         if known.limits.ignores_new and not isinstance(rows, Batch):
-            rows = validated(rows, self.missing)  # all of it, also what is ignored
+            rows = validated(rows, self.missing)  # all values, including those to be ignored
         intake = self._admitted(rows)
         n_ignored, rows = rows.n_rows - intake.rows.n_rows, intake.rows
         left_out = width - max(columns.n, rows.n_features)

@@ -1,4 +1,4 @@
-"""The committed type stub of the extension is what the built module gives."""
+"""The committed type stub of the extension is the one generated from the built module."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What the svmlight parser of the core reads, against scikit-learn and Python's float."""
+"""The svmlight parser of the core, compared with scikit-learn and Python's float."""
 
 import gzip
 import io

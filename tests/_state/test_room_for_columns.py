@@ -1,4 +1,4 @@
-"""max_bytes with wide sparse rows: in any order of their indices, and where columns show late."""
+"""max_bytes with wide sparse rows: indices in any order, and columns with a late first value."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ WIDTH = 20_000
 
 
 def rows(rng, n=500, per_row=40):
-    """Flags in columns of which most have shown no value before."""
+    """Flags in columns of which most have had no value before."""
     columns = np.sort(rng.integers(0, WIDTH, (n, per_row)), axis=1)
     X = sparse.csr_array(
         (np.ones(n * per_row), columns.ravel(), np.arange(0, n * per_row + 1, per_row)),

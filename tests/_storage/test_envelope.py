@@ -1,4 +1,4 @@
-"""Bytes are an API: what goes in comes out, and what was damaged is refused."""
+"""Stored states are restored unchanged, and damaged ones are refused."""
 
 import struct
 import zlib

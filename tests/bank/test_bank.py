@@ -1,4 +1,4 @@
-"""What a bank refuses, leaving itself as it was, and how it behaves at the edges."""
+"""Refused input leaves a bank unchanged; edge cases."""
 
 from __future__ import annotations
 

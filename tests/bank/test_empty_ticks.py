@@ -1,4 +1,4 @@
-"""With ``clock="batch"`` a call without rows is a tick, whoever takes the rows."""
+"""With ``clock="batch"`` a call without rows is a tick, in all classes that accept rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The promise on ranks, held against exact ranks: within epsilon and within the certificate."""
+"""The guarantee on ranks: exact ranks are within epsilon and within the certificate."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_random_partitions_merged_in_random_trees(epsilon: float, weights: str) 
 
 @pytest.mark.parametrize("clock", ["row", "batch", "time"])
 def test_faded_parts_merged_in_random_trees(clock: str) -> None:
-    """A part begins where the earliest of what it holds began; starts are relative to that."""
+    """A part begins at the earliest begin of its own parts; starts are relative to that."""
     n, epsilon, half_life = 40_000, 0.02, {"row": 3000.0, "batch": 2.0, "time": 3000.0}[clock]
     rng = np.random.default_rng(8)
     X, y = hostile_orders(n), rare_class(n)

@@ -88,7 +88,7 @@ def test_truncated_ofs_keeps_k_weights_in_the_ball() -> None:
 
 
 def test_a_batch_is_predicted_before_it_is_learned() -> None:
-    """Each batch has a column that tells its labels, and no other batch has any use for it."""
+    """Each batch has a column that equals its labels and is useless in all other batches."""
     rng = np.random.default_rng(0)
     n_batches = 12
     y = rng.integers(0, 2, 100 * n_batches)
@@ -105,7 +105,7 @@ def test_a_batch_is_predicted_before_it_is_learned() -> None:
 
 
 def test_selection_is_of_the_rows_before_a_batch() -> None:
-    """Column c tells the labels of batch c, and of 2 to 5 batches before, but not of c - 1."""
+    """Column c equals the labels of batch c, and of 2 to 5 batches before, but not of c - 1."""
 
     class Counter(Everything):
         n_learned = 0

@@ -10,7 +10,7 @@ from driftsieve.scores import SCORES
 
 
 def assert_same(call, sources, X, y, score, names, **settings):
-    """The ranking file of the command line is what a bank given the whole matrix scores."""
+    """The ranking file of the command line has the scores of a bank of the whole matrix."""
     options = [part for k, v in settings.items() for part in (f"--{k.replace('_', '-')}", v)]
     options += ["--score-func", score, "--out", "r.parquet", "--top", 0]
     code, _, err = call("screen", *sources, *options)

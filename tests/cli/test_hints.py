@@ -127,7 +127,7 @@ def test_rows_that_drift_do_not_look_shuffled(call, folder):
 
 def test_top_above_the_number_of_features_lists_all(call, stream):
     options = ["screen", stream, "--target", "kind", "--half-life", "none"]
-    assert call(*options).err == ""  # not asked for
+    assert call(*options).err == ""  # not requested
     assert call(*options, "--top", 5).err == ""
     assert call(*options, "--top", 50).err == "--top 50: all 5 features are listed.\n"
     options[-1] = "auto"

@@ -242,7 +242,7 @@ def test_bad_input_gives_the_message_of_the_core() -> None:
 
 
 def declared(chunks: list[Any], shapes: list[tuple[int, int]], axis: int) -> Any:
-    """Chunks that are said to have these shapes."""
+    """Chunks with these stated shapes."""
     made = [
         da.from_delayed(dask.delayed(chunk, traverse=False), shape, float, meta=np.empty((0, 0)))
         for chunk, shape in zip(chunks, shapes, strict=True)

@@ -1,4 +1,4 @@
-"""Which Java there is, said in one sentence."""
+"""Messages about the Java that is installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from driftsieve.distributed.java import find_java
 
 
 def java(folder: Path, version: str) -> Path:
-    """A home whose java is of this version."""
+    """A JAVA_HOME folder with java of this version."""
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")

@@ -125,7 +125,7 @@ def test_partitions_without_values_of_a_column_or_a_class(spark: Any, score: str
 
 
 def batch_sizes(selected: Any) -> list[int]:
-    """The rows of each batch that a task of Python is handed."""
+    """The number of rows of each batch that a Python task gets."""
 
     def sizes(batches: Any) -> Any:
         import pyarrow as pa
@@ -145,7 +145,7 @@ def test_batches_have_another_size_within_a_job_alone(spark: Any) -> None:
         assert batch_sizes(roles.select(df)) == [4096, 1904]  # 2¹⁸ values
         spark.conf.set(BATCH_ROWS, 5000)
         try:
-            assert batch_sizes(roles.select(df)) == [5000, 1000]  # what the session says goes first
+            assert batch_sizes(roles.select(df)) == [5000, 1000]  # that of the session goes first
         finally:
             spark.conf.unset(BATCH_ROWS)
     assert batch_sizes(roles.select(df)) == [6000]

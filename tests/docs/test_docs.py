@@ -39,7 +39,7 @@ def test_examples_run(
     namespace: dict[str, object] = {"__name__": "__main__"}
     for line, code in blocks(path.read_text(encoding="utf-8")):
         if "pyspark" in code:
-            request.getfixturevalue("spark")  # or skip what is left of the page, without Java
+            request.getfixturevalue("spark")  # or skip the rest of the page, without Java
         # Blank lines put the page's own line number into a traceback.
         exec(compile("\n" * line + code, str(path), "exec"), namespace)
         printed = capsys.readouterr().out.splitlines()

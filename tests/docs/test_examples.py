@@ -1,4 +1,4 @@
-"""The examples do what their pages say."""
+"""The examples have the results that their pages state."""
 
 from __future__ import annotations
 

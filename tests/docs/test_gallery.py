@@ -1,4 +1,4 @@
-"""The examples of the gallery run, print what they promise, and become pages and notebooks."""
+"""The examples of the gallery run, print the stated output, and become pages and notebooks."""
 
 import json
 import re

@@ -214,7 +214,7 @@ def masking():
 
 
 class Counting(SGDClassifier):
-    """Knows how many rows of each class it has learned."""
+    """Counts the rows of each class that it has learned."""
 
     def partial_fit(self, X, y, classes=None):
         self.learned = getattr(self, "learned", Counter()) + Counter(y.tolist())

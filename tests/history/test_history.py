@@ -113,11 +113,11 @@ def test_drops_the_feature_that_was_best_the_longest_ago():
     history.record(2, [9, 0, 8, 0, 0, 0, 0])
     history.record(3, [9, 0, 0, 8, 0, 0, 0])
     assert set(history.features.tolist()) == {0, 1, 2, 3}
-    history.record(4, [0, 0, 0, 0, 9, 8, 0])  # two newcomers: 1 goes, then 2
+    history.record(4, [0, 0, 0, 0, 9, 8, 0])  # two new ones: 1 is dropped, then 2
     assert set(history.features.tolist()) == {0, 3, 4, 5}
     first_of_5 = history.ranks[:, history.features.tolist().index(5)]
     np.testing.assert_array_equal(first_of_5, [0, 0, 0, 2])
-    history.record(5, [1, 0, 0, 2, 0, 8, 9])  # 0 and 3 were best at 3 alike: 0 ranks worse now
+    history.record(5, [1, 0, 0, 2, 0, 8, 9])  # 0 and 3 were both best at 3: 0 ranks worse now
     assert set(history.features.tolist()) == {3, 4, 5, 6}
 
 

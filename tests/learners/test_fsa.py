@@ -1,4 +1,4 @@
-"""What SparseFSA promises."""
+"""The guarantees of SparseFSA."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_lorenz_loss_is_robust_to_outliers() -> None:
 def test_one_against_the_rest() -> None:
     X, y, _ = linear()
     words = np.array(["ham", "news", "spam"])[y + (X[:, 0] > 0.5)]
-    whole = {"n_epochs": 20, "batch_size": 1000}  # one minibatch: the order of rows has no say
+    whole = {"n_epochs": 20, "batch_size": 1000}  # one minibatch: the order of rows does not matter
     model = SparseFSA(10, **whole).fit(X, words)
     assert model.classes_.tolist() == ["ham", "news", "spam"]
     for c, word in enumerate(model.classes_):

@@ -38,7 +38,7 @@ def weighted_rows(draw, weights):
 
 @given(weighted_rows(st.integers(0, 4).map(float)), st.integers(2, 7))
 def test_edges_and_bins_follow_the_definition(rows, n_bins):
-    """Straight from the words, in whole numbers, without sorting or searching."""
+    """Directly from the definition, in whole numbers, without sorting or searching."""
     X, y, weight = rows
     snap = offline.snapshot(X, y, n_bins, sample_weight=weight)
     total = weight.sum()

@@ -40,5 +40,5 @@ PINS = {
 )
 def test_requirement_is_pinned(requirement: str) -> None:
     wanted = Requirement(requirement)
-    if wanted.name != "driftsieve":  # the extras that a name of ours stands for are in the list
+    if wanted.name != "driftsieve":  # the extras that an extra includes are in the list
         assert wanted.specifier.contains(PINS[canonicalize_name(wanted.name)])

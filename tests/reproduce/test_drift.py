@@ -35,7 +35,7 @@ def test_figure2(quick: Quick) -> None:
     assert found["A fast shifting rate has a negative impact."]
     assert found["Adjusting the fading factor improves the detection rate for fast shifts too."]
 
-    # The slower the drift, the longer the best memory; it is never endless, nor the shortest.
+    # The slower the drift, the longer the best memory; it is neither infinite nor the shortest.
     heat = result.tables["d-heat"]
     shifts = sorted({cell["shift"] for cell in heat})
     best = [

@@ -1,4 +1,4 @@
-"""Tables 1 to 5 on the small data sets: what the paper claims, and where it does not hold."""
+"""Tables 1 to 5 on the small data sets: the claims of the paper that hold, and those that fail."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Dictionaries are scored, ranked and selected as the definitions say, and as river expects."""
+"""Dictionaries are scored, ranked and selected by the definitions, and as river expects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a dictionary, its values and its label may look like."""
+"""The dictionaries, values and labels that are accepted."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_rows_learned_during_a_read_leave_no_stale_scores(rows, name, monkeypatc
     class Overtaken(ds.Bank):
         def snapshot(self, n_bins=5, features=None, half_life=None):
             snap = super().snapshot(n_bins, features, half_life)
-            # as another thread would, before the reader goes on with what it needs for scores
+            # as another thread would, before the reader continues with scores
             while overtaking and features != slice(0):
                 screener.partial_fit(*overtaking.pop())
             return snap

@@ -1,4 +1,4 @@
-"""Beyond the paper: the learned memory beside every fixed half-life, where the truth is known."""
+"""Beyond the paper: the learned memory and every fixed half-life, on streams of known truth."""
 
 from __future__ import annotations
 

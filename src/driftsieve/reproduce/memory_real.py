@@ -1,4 +1,4 @@
-"""Beyond the paper: what the learned memory is worth on real streams, beside fixed half-lives."""
+"""Beyond the paper: the learned memory compared with fixed half-lives on real streams."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def memory_real(run: ExperimentRun) -> Result:
 
 
 def compared(name: str, stream: Stream, score: str = "mutual_info") -> Iterator[Record]:
-    """Return what the features chosen at each half-life, and with the learned memory, are worth."""
+    """Return the later relevance of the features chosen at each half-life and by the memory."""
     X = stream.X.astype(np.float64)
     y = stream.y
     keeps = SCORES[score].keeps

@@ -312,7 +312,7 @@ class DictBank:
             self._budget.beside = self._banks.beside(fresh=False)
         return known.first_of(new, sizes)
 
-    # --- what is known --------------------------------------------------------------------------
+    # --- known keys and labels ------------------------------------------------------------------
 
     def _starts(self) -> bool:
         """Return whether the next keys are those of the first row."""

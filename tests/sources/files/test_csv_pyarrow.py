@@ -1,4 +1,4 @@
-"""CSV files are read alike with and without pyarrow."""
+"""CSV files are read equally with and without pyarrow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files are meant, how they are compressed, and what is wrong with them."""
+"""Which files are read, how they are compressed, and their faults."""
 
 from __future__ import annotations
 

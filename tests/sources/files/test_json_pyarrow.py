@@ -1,4 +1,4 @@
-"""JSON lines are read alike with and without pyarrow."""
+"""JSON lines are read equally with and without pyarrow."""
 
 from __future__ import annotations
 
