@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,19 +25,12 @@ from driftsieve.reproduce.datasets import (
     table_stream,
     url_dense,
 )
-from driftsieve.reproduce.result import (
-    Claim,
-    ExperimentRun,
-    Record,
-    RecordTable,
-    Result,
-)
+from driftsieve.reproduce.memory import LEARNED, NEVER, title_of
+from driftsieve.reproduce.result import Claim, ExperimentRun, Record, RecordTable, Result
 from driftsieve.scores import SCORES, rank
 from driftsieve.scores.blocks import has_two_classes
 from driftsieve.scores.reader import read_bank
 
-NEVER = math.inf
-LEARNED = "learned"
 HALF_LIVES = (200.0, 500.0, 1000.0, 2000.0, 5000.0, 10_000.0, 20_000.0, NEVER)
 FRESH = 500
 """Rows in which the relevance of features chosen before is measured."""
@@ -166,14 +158,12 @@ def _table(records: list[Record]) -> RecordTable:
             {
                 "stream": stream,
                 "k": k,
-                "best half-life": "never forget" if best == NEVER else f"{best:,.0f}",
+                "best half-life": title_of(best),
                 "never forget": fixed[NEVER] / fixed[best],
                 "median half-life": float(np.median([*fixed.values()])) / fixed[best],
                 "learned": captured[LEARNED] / fixed[best],
                 "accuracy, best": max(others),
-                "accuracy, median": float(
-                    np.median([c for m, c in correct.items() if m != LEARNED])
-                ),
+                "accuracy, median": float(np.median(others)),
                 "accuracy, never": correct[NEVER],
                 "accuracy, learned": correct[LEARNED],
             }
