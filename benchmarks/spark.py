@@ -22,9 +22,9 @@ import numpy as np
 from benchmarks import machine, page, share, table
 from benchmarks.estimate import estimate
 from benchmarks.harness import Cost, Goal, Row, Task, Work, run
-from driftsieve.distributed.java import find_java
 from driftsieve.distributed.spark import screen
 from driftsieve.distributed.spark_rows import SparkRoles
+from tools.java import find_java
 
 EPSILON = 0.01
 FINE = 0.001

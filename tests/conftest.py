@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from driftsieve.distributed.java import find_java
+from tools.java import find_java
 
 # The time of an example depends more on the machine than on the code.
 settings.register_profile("driftsieve", deadline=None)

@@ -9,6 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.stats import norm
+from test_benchmarks import ROOT, quick
+
 from benchmarks.arena import page
 from benchmarks.arena.competitors import (
     DEFAULT,
@@ -25,10 +29,6 @@ from benchmarks.arena.inputs import inputs
 from benchmarks.arena.ofs import Ofs
 from benchmarks.arena.streams import STREAMS, Stream, load
 from benchmarks.page import fill
-from scipy import sparse
-from scipy.stats import norm
-from test_benchmarks import ROOT, quick
-
 from driftsieve.reproduce.datasets import MissingDataError
 
 PLANTED = [3, 11, 17]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from benchmarks import page, table
 from benchmarks.estimate import TRANSFER, estimate
 from benchmarks.experiments import Point, slope

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from driftsieve.distributed.java import find_java
+from tools.java import find_java
 
 
 def java(folder: Path, version: str) -> Path:

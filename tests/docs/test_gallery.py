@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from tools import gallery
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -49,9 +49,9 @@ class Stream:
     """Rows from one choice of features to the next."""
 
 
-def swap100(seed: int = 0) -> Stream:
+def swap100() -> Stream:
     """100 normal features, ten relevant, the oldest of which is replaced every 2,000 rows."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     X = rng.standard_normal((40_000, 100))
     y = np.empty(len(X), dtype=np.int64)
     relevant = rng.permutation(100)[:10].tolist()

@@ -104,9 +104,9 @@ def mean_over_seeds(records: Iterable[Record], value: str = "rate") -> RecordTab
     ]
 
 
-def mean_over(records: Iterable[Record], key: str, value: str = "rate") -> RecordTable:
-    """Return the mean of `value` of records that are equal except for `key`."""
-    return [{**same, value: float(np.mean(v))} for same, v in _alike(records, value, key)]
+def mean_over(records: Iterable[Record], key: str) -> RecordTable:
+    """Return the mean rate of records that are equal except for `key`."""
+    return [{**same, "rate": float(np.mean(v))} for same, v in _alike(records, "rate", key)]
 
 
 def _alike(records: Iterable[Record], value: str, key: str) -> Iterator[tuple[Record, list[float]]]:
