@@ -7,7 +7,7 @@ from pathlib import Path
 import driftsieve
 
 
-def test_stub_is_fresh(tmp_path: Path) -> None:
+def test_committed_stub_is_up_to_date(tmp_path: Path) -> None:
     fresh = tmp_path / "_core.pyi"
     command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "driftsieve._core"]
     subprocess.run([*command, "-o", str(fresh)], check=True)

@@ -39,7 +39,7 @@ def test_rows_beyond_max_bytes_are_refused_in_any_order_of_their_indices(arrange
     assert ds.Bank(max_bytes=2 * needed).update(arrange(X), y).n_rows == len(y)
 
 
-def test_columns_that_show_late_are_left_out_where_they_do_not_fit():
+def test_columns_with_late_values_are_left_out_if_they_do_not_fit():
     rng = np.random.default_rng(1)
     X, y = rows(rng, 50)
     bank = ds.Bank(max_bytes=3e5, on_limit="ignore_new").update(X, y)

@@ -52,7 +52,9 @@ def stream(n: int, seed: int = 0) -> tuple[Floats, NDArray[np.int64]]:
 @pytest.mark.parametrize("as_input", INPUTS)
 @pytest.mark.parametrize("half_life", [0.5, 40.0, 1e5])
 @pytest.mark.parametrize("clock", ["row", "batch", "time"])
-def test_every_clock(clock: Any, half_life: float, as_input: Callable[..., Any]) -> None:
+def test_faded_scores_equal_offline_scores_for_every_clock(
+    clock: Any, half_life: float, as_input: Callable[..., Any]
+) -> None:
     n = 3000
     X, y = stream(n)
     rng = np.random.default_rng(1)
@@ -112,7 +114,9 @@ def test_rows_can_be_late_and_in_any_order(as_input: Callable[..., Any]) -> None
 
 @pytest.mark.parametrize("as_input", INPUTS)
 @pytest.mark.parametrize("gap", [1000.0, 255.999, 256.0, 1e6])
-def test_a_gap_of_many_half_lives(gap: float, as_input: Callable[..., Any]) -> None:
+def test_rows_before_a_gap_of_many_half_lives_no_longer_count(
+    gap: float, as_input: Callable[..., Any]
+) -> None:
     """Rows before the gap no longer count; features without later values are zero."""
     n, half_life = 2000, 10.0
     X, y = stream(n)

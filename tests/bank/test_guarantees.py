@@ -94,7 +94,7 @@ def test_ranks_of_a_million_rows(epsilon: float, weights: str) -> None:
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_ranks_of_sparse_rows(epsilon: float, weights: str) -> None:
+def test_ranks_of_sparse_rows_are_within_epsilon(epsilon: float, weights: str) -> None:
     n = 60_000
     X, y = hostile_orders(n), rare_class(n)
     X[np.random.default_rng(5).random(X.shape) < 0.5] = 0.0
@@ -105,7 +105,7 @@ def test_ranks_of_sparse_rows(epsilon: float, weights: str) -> None:
 
 
 @pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_array])
-def test_missing_values_do_not_loosen_the_promise(as_input: Callable[..., Any]) -> None:
+def test_missing_values_do_not_loosen_the_guarantee(as_input: Callable[..., Any]) -> None:
     n = 40_000
     X, y = hostile_orders(n), rare_class(n)
     X[np.random.default_rng(6).random(X.shape) < 0.9] = np.nan

@@ -147,7 +147,7 @@ def test_any_split_gives_the_same_bits_with_late_classes(quantiles: bool) -> Non
 
 
 @pytest.mark.parametrize("n_half_lives", [2, 3, 5, 8, 9, 16, 17])
-def test_any_number_of_half_lives(n_half_lives: int) -> None:
+def test_any_number_of_half_lives_equals_single_banks(n_half_lives: int) -> None:
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(14000, 3)), rng.integers(0, 3, 14000)
     X[:, 1] = rng.integers(-30, 30, 14000)

@@ -215,7 +215,7 @@ def test_runs_of_several_streams_are_joined(tmp_path: Path) -> None:
     assert set(found["missing"]) == {"m0", "m1", "m2"}
 
 
-def test_what_speaks_against_us_is_said() -> None:
+def test_results_against_the_default_are_stated() -> None:
     results = {name: {"sgd": [80.0, 80.0], "ms": 1.0} for name in competitors(1)}
     stream = {"name": "usenet1", "k": 10, "results": results}
     assert page.against([stream]).count("none") == 3

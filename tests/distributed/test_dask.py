@@ -202,7 +202,7 @@ def test_the_merged_bank_can_be_updated() -> None:
     assert bank.n_threads is None
 
 
-def test_pruned_banks_keep_their_promise() -> None:
+def test_pruned_banks_stay_within_epsilon() -> None:
     rng = np.random.default_rng(10)
     y = rng.integers(0, 2, 20_000)
     X = np.column_stack([rng.normal(size=20_000) + y, np.sort(rng.lognormal(size=20_000))])

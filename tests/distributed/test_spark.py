@@ -247,7 +247,7 @@ def test_without_an_order_rows_do_not_fade_by_place(spark: Any) -> None:
         screen(df, target="y", clock="batch")
 
 
-def test_pruned_banks_keep_their_promise(spark: Any) -> None:
+def test_pruned_banks_stay_within_epsilon(spark: Any) -> None:
     rng = np.random.default_rng(6)
     y = rng.integers(0, 2, 20_000)
     X = np.column_stack([rng.normal(size=20_000) + y, np.sort(rng.lognormal(size=20_000))])

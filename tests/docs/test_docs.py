@@ -28,7 +28,7 @@ def blocks(page: str) -> list[tuple[int, str]]:
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_examples_run(
+def test_examples_run_and_print_the_stated_values(
     path: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

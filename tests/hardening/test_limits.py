@@ -217,7 +217,7 @@ def test_the_batch_clock_ticks_for_batches_left_out():
         ({"on_limit": "evict"}, ValueError, "on_limit must be"),
     ],
 )
-def test_limits_are_checked(arguments, error, message):
+def test_invalid_limits_are_an_error(arguments, error, message):
     with pytest.raises(error, match=message):
         ds.Bank(**arguments)
 

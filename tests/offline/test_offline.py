@@ -167,7 +167,7 @@ def test_bad_parameters_are_named():
         offline.clock_weights(3, clock="wall")
 
 
-def test_clock_weights():
+def test_clock_weights_follow_each_clock():
     np.testing.assert_allclose(offline.clock_weights(4, decay=0.9), [0.729, 0.81, 0.9, 1])
     # An empty batch is a tick like any other.
     np.testing.assert_allclose(

@@ -51,7 +51,7 @@ def test_fisher_selects_as_scikit_learn_does(rows):
         ("fwe", 1e-6, [1, 4]),
     ],
 )
-def test_rules(rows, rule, k, kept):
+def test_each_rule_selects_its_features(rows, rule, k, kept):
     screener = FeatureScreener("fisher", **{rule: k}).fit(*rows)
     assert list(screener.get_support(indices=True)) == kept
 
