@@ -13,6 +13,8 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
+INSTALLED = ["test", "lint", "docs", "fuzz", "dist", "cross"]
+INSTALLED += ["files", "report", "river", "spark", "dask"]
 BUILD = (ROOT / "requirements" / "build.in").read_text("utf-8").split()
 PINS = {
     canonicalize_name(name): version
@@ -31,7 +33,7 @@ PINS = {
         *PROJECT["project"]["dependencies"],
         *(
             one
-            for extra in "test lint docs fuzz dist cross files report river spark dask".split()
+            for extra in INSTALLED
             for one in EXTRAS[extra]
             if Requirement(one).name != "driftsieve"  # the extras that it includes are in the list
         ),
