@@ -1,4 +1,4 @@
-"""Labels, weights and clock readings of a batch."""
+"""Labels, weights and times of rows."""
 
 from __future__ import annotations
 
