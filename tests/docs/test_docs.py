@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # A block that cannot run here says why: <!-- no-run: needs a cluster -->
 BLOCK = re.compile(
@@ -24,6 +23,18 @@ def blocks(page: str) -> list[tuple[int, str]]:
         for block in BLOCK.finditer(page)
         if block["skip"] is None
     ]
+
+
+PAGES = [
+    path
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if blocks(path.read_text(encoding="utf-8"))
+]
+
+
+def test_the_examples_are_found() -> None:
+    assert ROOT / "README.md" in PAGES
+    assert len(PAGES) > 6
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
