@@ -26,7 +26,7 @@ from driftsieve.reproduce.datasets import (
     url_dense,
 )
 from driftsieve.reproduce.memory import LEARNED, NEVER, title_of
-from driftsieve.reproduce.result import Claim, ExperimentRun, Record, RecordTable, Result
+from driftsieve.reproduce.result import Claim, ExperimentRun, Record, RecordTable, Result, listed
 from driftsieve.scores import SCORES, rank
 from driftsieve.scores.blocks import has_two_classes
 from driftsieve.scores.reader import read_bank
@@ -175,11 +175,10 @@ def _claims(table: RecordTable) -> list[Claim]:
     learned = {f"{row['stream']} @{row['k']}": row["learned"] for row in table}
     mean = float(np.mean([*learned.values()]))
     behind = min(row["learned"] - row["never forget"] for row in table)
-    listed = ", ".join(f"{name} {value:.3f}" for name, value in learned.items())
     return [
         Claim(
             "Learned memory captures at least 0.97 of what the best half-life in hindsight does.",
-            f"{listed}.",
+            f"{listed(learned, '.3f')}.",
             min(learned.values()) >= 0.97,
         ),
         Claim("It captures at least 0.99 of it on average.", f"Mean {mean:.3f}.", mean >= 0.99),

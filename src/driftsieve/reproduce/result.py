@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,6 +93,15 @@ class Estimate:
     def positive(self) -> bool:
         """Whether the mean is above 0 by more than two standard errors."""
         return self.mean > 2 * self.error
+
+
+def listed(values: Mapping[Any, Any], form: str = "") -> str:
+    """Return names and values in one line.
+
+    >>> listed({"t": 0.5, "gini": 0.25}, ".2f")
+    't 0.50, gini 0.25'
+    """
+    return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
 
 
 def mean_over_seeds(records: Iterable[Record], value: str = "rate") -> RecordTable:
