@@ -222,7 +222,7 @@ def against_peers(streams: list[Found]) -> str:
 
 
 def against(streams: list[Found]) -> str:
-    """Results in the tables that speak against the default, in sentences."""
+    """Results in the tables in which the default is behind, in sentences."""
     peers, below, doubtful = [], [], []
     for stream in streams:
         results = stream["results"]

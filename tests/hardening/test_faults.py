@@ -249,7 +249,7 @@ def test_closed_output_pipe_ends_the_command_quietly(folder):
 
 @pytest.mark.usefixtures("folder")
 def test_input_that_breaks_off_keeps_the_rows_before():
-    """All rows from a pipe count, because a broken pipe cannot be told from its end."""
+    """All rows from a pipe count, because a broken pipe looks the same as its end."""
     text = "a,b,c,d,y\n" + "".join(csv_lines(450))
     done = screen("-", "--format", "csv", "--state", "s.dsv", input=text)
     assert done.returncode == 0, done.stderr
