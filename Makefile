@@ -100,7 +100,7 @@ pinned:  ## Install all tools at pinned versions, checked by hash, as CI does; f
 	@$(MAKE) --no-print-directory venv PINNED=1
 	@$(PIP) --require-hashes --no-deps -r requirements/ci.txt
 
-soak: .venv/.built  ## Live through 10^8 faded rows and hold the scores against the offline ones
+soak: .venv/.built  ## Stream 10^8 faded rows and compare the scores with the offline ones
 	@$(BIN)/python tests/hardening/soak.py
 
 calibration: .venv/.test  ## Measure how many p-values of noise are small; writes docs/statistics.md

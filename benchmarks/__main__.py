@@ -1,4 +1,4 @@
-"""Every goal of the table, measured here and now: ``python -m benchmarks``."""
+"""Measures every goal of the table: ``python -m benchmarks``."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def driftsieve(*arguments: str) -> Cost:
 
 
 def python(*arguments: str) -> Cost:
-    """What a process costs."""
+    """Time and memory of a process."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
     wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)

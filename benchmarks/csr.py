@@ -1,6 +1,6 @@
 """Sparse rows.
 
-C and D: most features have one value beside 0. F: every value differs, as in TF-IDF. G: of each
+C and D: most features have one value other than 0. F: every value differs, as in TF-IDF. G: of each
 column nine values of ten are 1. Then many classes, and snapshots of a wide bank.
 """
 

@@ -23,7 +23,7 @@ Chunks = Callable[[], Iterable[tuple[Any, Labels]]]
 
 @dataclass(frozen=True)
 class Point:
-    """What took `seconds` (the median of the rounds) and left `nbytes` of state."""
+    """One measurement: median seconds of the rounds, and bytes of state at the end."""
 
     experiment: str
     series: str
@@ -35,7 +35,7 @@ class Point:
 def measure(
     options: dict[str, Any], chunks: Chunks, rounds: int, snapshot: bool = False
 ) -> tuple[float, int]:
-    """Seconds of the updates, and of a snapshot if that is asked for, and bytes of state."""
+    """Seconds of the updates, and of a snapshot if requested, and bytes of state."""
     times, nbytes = [], 0
     for _ in range(rounds):
         state, seconds = ds.Bank(n_threads=1, **options), 0.0
@@ -159,6 +159,6 @@ EXPERIMENTS = (rows, features, classes, epsilon, batch_size)
 
 
 def slope(points: Iterable[Point], what: Callable[[Point], float]) -> float:
-    """How fast it grows: 1 is in proportion, 0 not at all."""
+    """Slope of the growth: 1 is in proportion, 0 is constant."""
     x, y = np.log(np.array([(point.x, what(point)) for point in points]).T)
     return float(np.polyfit(x, y, 1)[0])

@@ -23,7 +23,7 @@ GOAL = 2.0
 
 def seconds(make: Callable[[int], Any], X: Any, y: Any, n_epochs: int) -> float:
     model = make(n_epochs)
-    start = time.thread_time()  # of the processor: others may be at work on the machine
+    start = time.thread_time()  # of the processor: the machine may have other work
     model.fit(X, y)
     return time.thread_time() - start
 
@@ -38,7 +38,7 @@ def main() -> None:
     p = X.shape[1]
     makers: dict[str, Callable[[int], Any]] = {
         "SGDClassifier": lambda n: SGDClassifier(loss="log_loss", max_iter=n, tol=None),
-        # Nothing is dropped: every epoch is as dear as the first.
+        # No features are dropped, so every epoch takes as long as the first.
         "SparseFSA, all features": lambda n: SparseFSA(p, n_epochs=n),
         "SparseFSA, lorenz, all features": lambda n: SparseFSA(p, loss="lorenz", n_epochs=n),
         "SparseFSA, momentum 0.9": lambda n: SparseFSA(p, n_epochs=n, momentum=0.9),
@@ -48,7 +48,7 @@ def main() -> None:
     times: dict[str, list[float]] = {name: [] for name in (*makers, annealed)}
     for _ in range(ROUNDS):
         for name, make in makers.items():
-            # What an epoch adds to the time of a fit; the rest is checks and conversions.
+            # Time that an epoch adds to a fit; the rest is checks and conversions.
             more, one = seconds(make, X, y, EPOCHS), seconds(make, X, y, 1)
             times[name].append((more - one) / (EPOCHS - 1))
         times[annealed].append(seconds(lambda n: SparseFSA(1000, n_epochs=n), X, y, 100) / 100)

@@ -1,4 +1,4 @@
-"""Runs tasks in interleaved rounds and holds their medians against goals."""
+"""Runs tasks in interleaved rounds and compares their medians with goals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds, by the clock on the wall and of the processor."""
+    """Seconds of wall-clock time and of processor time."""
 
     wall: float
     cpu: float
@@ -27,9 +27,9 @@ class Cost:
 
 
 class Watch:
-    """Adds up what its `with` blocks cost.
+    """Adds up the time of its `with` blocks.
 
-    To ask for processor time takes a microsecond, which is kept out of the time on the wall.
+    Reading the processor time takes a microsecond, which does not count as wall-clock time.
     """
 
     def __init__(self) -> None:
@@ -49,22 +49,22 @@ class Watch:
 class Task:
     """Something to time, and how many values (or features, or bytes) it works on.
 
-    `run` may give the `Cost` of a part of what it does, which then counts.
+    If `run` returns the `Cost` of a part of its work, only that part counts.
     """
 
     run: Callable[..., Any]
     count: float
     needs: str = ""  # the package without which it cannot run
     threads: int = 1
-    prepare: Callable[[], Any] | None = None  # makes the argument of `run`, off the clock
+    prepare: Callable[[], Any] | None = None  # makes the argument of `run`; not timed
 
     def absent(self) -> str:
-        """Why it cannot run here; empty if it can."""
+        """The reason why it cannot run here; empty if it can."""
         if self.threads > len(os.sched_getaffinity(0)):
             return f"needs {self.threads} cores"
         try:
             if self.needs:
-                importlib.import_module(self.needs)  # now, not while the clock runs
+                importlib.import_module(self.needs)  # now, so that it is not timed
         except ModuleNotFoundError as error:
             return f"{error.name} is not installed"
         return ""
@@ -81,7 +81,7 @@ class Goal:
     peer: str | tuple[str, ...] | float
     at_most: float | None = None
     at_least: float | None = None
-    wall: bool = False  # by the clock on the wall, whatever was asked for: more threads than one
+    wall: bool = False  # always wall-clock time, because it uses more than one thread
 
 
 @dataclass(frozen=True)
@@ -101,14 +101,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Work:
-    """Tasks on the same data, in turns."""
+    """Tasks on the same data, run alternately."""
 
     name: str
     tasks: Mapping[str, Task]
     goals: tuple[Goal, ...]
     unit: str = "ns/value"
     per_second: float = 1e9
-    facts: Callable[[], list[Row]] = field(default=list)  # what is found without a clock
+    facts: Callable[[], list[Row]] = field(default=list)  # results other than times
     most_rounds: int = 100  # of tasks that take many seconds each
 
 

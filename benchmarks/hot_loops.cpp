@@ -51,7 +51,7 @@ struct Rows {
     RowInfo info() const { return {classes, {}, {}}; }
 };
 
-// The second of two blocks on its way into the summaries of the first, step by step.
+// Adds the second of two blocks to the summaries of the first, step by step.
 struct SecondBlock {
     explicit SecondBlock(const Rows& rows)
         : matrix(rows.matrix().rows(kBlock, kBlock)),
@@ -78,7 +78,7 @@ struct SecondBlock {
                                kConfig.exact_values()))
                 std::abort();
     }
-    // What had to be taken out of the cells.
+    // Number of values that had to be taken out of the cells.
     void merge_exact() {
         for (std::size_t j = 0; j < kColumns; ++j) {
             merge_summaries(summaries[j], cells[j].exact(), merged[j]);
@@ -107,7 +107,7 @@ Bank empty_bank() {
     return Bank(kConfig, Clock::row, std::numeric_limits<double>::infinity());
 }
 
-// A bank none of whose rows are in a summary yet, and where its bins go.
+// A bank without rows in summaries, and buffers for its bins.
 struct UnfinishedBlock {
     static constexpr std::size_t kBins = 5;
 
@@ -171,7 +171,8 @@ std::string svmlight_text() {
 
 }  // namespace
 
-// What callgrind is told to count. Each returns something, so that nothing is left out.
+// The functions whose instructions callgrind counts. Each returns something, so that nothing is
+// optimized away.
 #define HOT extern "C" [[gnu::noinline]]
 
 // Cells and moments of a strip of columns, from one pass over its rows.

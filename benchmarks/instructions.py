@@ -1,7 +1,7 @@
-"""Instructions of the hot loops, counted by callgrind and held against those on record.
+"""Instructions of the hot loops, counted by callgrind and compared with the recorded counts.
 
-A count does not depend on what the machine is doing, so a slow-down is seen at any time. It does
-depend on the compiler: the record names the one it was made with.
+A count does not depend on other work of the machine, so any slow-down shows. It does depend on the
+compiler: the record names the one it was made with.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 
 RECORD = Path(__file__).with_name("instructions.json")
 LOOPS = ("strip", "count", "walk", "bins", "sparse", "moments", "svmlight")
-MOST = 0.05  # by so much may a count grow
-SIMD = "avx2"  # the widest that valgrind knows
+MOST = 0.05  # largest growth of a count
+SIMD = "avx2"  # the widest that valgrind supports
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def parse() -> argparse.Namespace:
 
 
 def run(*command: str | Path) -> str:
-    """Both outputs of a command; its own words where it fails."""
+    """Both outputs of a command; if it fails, its own message."""
     done = subprocess.run(
         list(map(str, command)),
         env={**os.environ, "DRIFTSIEVE_SIMD": SIMD},
@@ -75,7 +75,7 @@ def count(program: Path, loop: str) -> int:
 
 
 def compare(recorded: dict[str, int], found: dict[str, int]) -> tuple[list[str], list[str]]:
-    """A table, and the loops that need too many more instructions than are on record.
+    """A table, and the loops that need too many more instructions than recorded.
 
     >>> lines, slower = compare({"a": 100, "b": 100}, {"a": 106, "b": 90})
     >>> slower

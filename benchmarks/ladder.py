@@ -1,4 +1,4 @@
-"""Nine half-lives in one pass beside one: time and state of dense and sparse rows."""
+"""Nine half-lives in one pass compared with one: time and state of dense and sparse rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIME, STATE = 2.5, 3.0  # the most that nine half-lives may cost, relative to on
 
 def works(quick: bool) -> Iterator[Work]:
     rng = np.random.default_rng(0)
-    # four blocks of nine half-lives, sixteen of one: nothing is left open at the end
+    # four blocks of nine half-lives, sixteen of one: no block is incomplete at the end
     n, p = (600, 16) if quick else (25_600, 500)
     yield work("continuous columns", rng.normal(size=(n, p)), labels(rng, n))
     yield work("moments alone", rng.normal(size=(n, p)), labels(rng, n), quantiles=False)

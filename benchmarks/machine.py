@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The machine and the versions that figures were measured with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dense streams that other works leave out: reading after every batch, many classes, few values."""
+"""Dense streams that other works leave out: reads after each batch, many classes, few values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people would use instead. Each is given its data the way it likes them best."""
+"""Other libraries for the same work. Each gets its data in the form that is fastest for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BATCH = 250
 
 
 def read(*arrays: NDArray[Any]) -> None:
-    """A plain pass that sums; numpy's is bound by memory as one in C++ is, within 4 %.
+    """Sum the arrays in one pass; numpy is limited by memory as C++ is, within 4 %.
 
     Whole numbers are summed as 64-bit ones, since numpy would convert narrower ones on the way.
     """
@@ -57,7 +57,7 @@ def polars_moments(frame: Any) -> Any:
 
 
 def kll_size(epsilon: float) -> int:
-    """The smallest k that promises this rank error (in 99 of 100 trials)."""
+    """The smallest k with this guaranteed rank error (in 99 of 100 trials)."""
     from datasketches import kll_doubles_sketch as sketch
 
     low, high = 8, 65535
@@ -110,7 +110,7 @@ def welford_rows(X: Floats, y: Labels) -> Any:
 
 
 def select_k_best() -> Any:
-    """The one of river, with the similarity it is used with most."""
+    """SelectKBest of river, with its most common similarity."""
     from river import feature_selection, stats
 
     return feature_selection.SelectKBest(similarity=stats.PearsonCorr(), k=10)

@@ -1,4 +1,4 @@
-"""csv and JSON lines to scores, against others that read them and do no more."""
+"""csv and JSON lines to scores, compared with libraries that only read them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import driftsieve as ds
 from benchmarks.dense import bank
 from benchmarks.harness import Goal, Task, Work
 
-N_DIFFERENT = 20_000  # rows, over and over
+N_DIFFERENT = 20_000  # rows, repeated
 MB_PER_SECOND_150 = 6.67  # in ns/byte
 
 

@@ -28,14 +28,14 @@ GOALS = dict.fromkeys(("T", "Fisher", "MI", "chi2", "Gini"), 500.0)
 
 def works(quick: bool) -> Iterator[Work]:
     rng = np.random.default_rng(2)
-    # whole blocks of the transformers: rows that only wait cost little
+    # complete blocks of the transformers: rows that only wait cost little
     n, p = (40, 20) if quick else (16000, 1000)
     X = rng.normal(size=(n, p))
     yield one_by_one(X, labels(rng, n))
 
 
 def one_by_one(X: Floats, y: Labels) -> Work:
-    narrow = X.astype(np.float32)  # what the vector of KLL takes
+    narrow = X.astype(np.float32)  # the vector of KLL needs it
     few = X[:200]  # river's own takes milliseconds a row
 
     def ours(**options: object) -> ds.Bank:
@@ -83,11 +83,11 @@ def transformer(**options: Any) -> Any:
 
 
 def learn(make: Callable[[], Any], X: Floats, y: Labels) -> Cost:
-    """What `learn_one` costs on a stream: each row is a new dictionary with new floats in it, made
-    a moment before, off the clock, under keys that are always the same strings.
+    """Time of `learn_one` on a stream: each row is a new dictionary with new floats, made shortly
+    before and not timed, under keys that are always the same strings.
 
-    A list of rows made beforehand would be read from main memory, a few rows that come again and
-    again from the nearest cache, where they would also be atoms in every column.
+    A list of rows made beforehand would be read from main memory; a few repeated rows would be read
+    from the nearest cache, and their values would be atoms in every column.
     """
     model = make()
     names = [f"f{j}" for j in range(X.shape[1])]
@@ -97,8 +97,8 @@ def learn(make: Callable[[], Any], X: Floats, y: Labels) -> Cost:
         with watch:
             for x, c in zip(rows, y[i : i + at_once].tolist(), strict=True):
                 model.learn_one(x, c)
-        del x  # the last row too goes off the clock, where the next ones are made
+        del x  # freeing the last row is not timed either
     with watch:
         if hasattr(model, "_bank"):
-            model._bank.flush()  # rows that wait are not for nothing
+            model._bank.flush()  # rows that wait count too
     return watch.spent

@@ -1,4 +1,4 @@
-"""One executor's share of a run over 10⁹ rows × 10⁶ sparse features on 100 executors, for real.
+"""One executor's share of a run over 10⁹ rows × 10⁶ sparse features on 100 executors, measured.
 
 10⁷ rows go into one bank, which is cut into blocks; 100 pieces of a block are merged and scored.
 """
@@ -32,13 +32,13 @@ def share(n: int, p: int, batch: int) -> list[Row]:
     X = rows(rng, batch, p)
     bank, seconds, non_zeros = plan.bank(), 0.0, 0
     for _ in range(n // batch):
-        # New values and labels in the same places: drawing places costs more than the work.
+        # New values and labels in the same places: drawing places would take longer than the work.
         X.data = np.where(X.indices % 10 > 0, 1.0, rng.lognormal(size=X.nnz))
         y = rng.integers(0, 2, batch)
         seconds += clock(lambda y=y: bank.update(X, y))[0]
         non_zeros += X.nnz
     cutting, pieces = clock(lambda: [cut.to_bytes() for _, cut in plan.cuts(bank)])
-    # Blocks of one executor stand in for the same block of all: they saw as many values.
+    # Blocks of one executor are used instead of one block of all: they have as many values.
     stand_ins = [pieces[i % (len(pieces) - 1)] for i in range(EXECUTORS)]
     merging, merged = clock(
         lambda: plan.merged(Bank.from_bytes(piece, n_threads=1) for piece in stand_ins)

@@ -22,9 +22,9 @@ import numpy as np
 from benchmarks import machine, page, share, table
 from benchmarks.estimate import estimate
 from benchmarks.harness import Cost, Goal, Row, Task, Work, run
-from driftsieve.distributed.java import find_java
 from driftsieve.distributed.spark import screen
 from driftsieve.distributed.spark_rows import SparkRoles
+from tools.java import find_java
 
 EPSILON = 0.01
 FINE = 0.001
@@ -33,7 +33,7 @@ PARTITIONS = 4
 
 
 def session(cores: int) -> Any:
-    """Spark on so many cores of this machine; one that runs on another number is stopped."""
+    """A Spark session on so many cores of this machine; stops one with another number first."""
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -54,8 +54,8 @@ def session(cores: int) -> Any:
 
 
 def dense_frame(spark: Any, n: int, p: int) -> Any:
-    """Normal columns x0, x1, ..., of which every other one leans on the class y; in memory."""
-    from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+    """Normal columns x0, x1, ..., of which every other one depends on the class y; in memory."""
+    from pyspark.sql import functions as F  # noqa: N812 - the usual alias
 
     rows = spark.range(n, numPartitions=PARTITIONS).select((F.rand(0) < 0.5).cast("int").alias("y"))
     columns = [F.expr(f"randn({j}) + y * {j % 2} / 10D").alias(f"x{j}") for j in range(p)]
@@ -83,7 +83,7 @@ def in_memory(df: Any) -> Any:
 
 
 def approx_quantile_and_counts(df: Any, epsilon: float, n_bins: int = 5) -> Any:
-    """Edges of the bins, then the class counts of each: of four ways the fastest that was found."""
+    """Edges of the bins, then the class counts of each: the fastest of four ways tried."""
     features = df.columns[1:]
     wanted = (np.arange(1, n_bins) / n_bins).tolist()
     edges = df.approxQuantile(features, wanted, epsilon)
@@ -104,7 +104,7 @@ def selector(vectors: Any) -> Any:
 
 
 def total() -> Cost:
-    """Of this process and all that it has started."""
+    """Processor time of this process and all that it has started."""
     import psutil
 
     me, cpu = psutil.Process(), 0.0
@@ -129,7 +129,7 @@ def drain(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def transfer(df: Any, roles: SparkRoles) -> None:
-    """What ``screen`` has Spark do before any row is counted."""
+    """The work that ``screen`` makes Spark do before any row is counted."""
     with roles.batches(df):
         roles.select(df).mapInArrow(drain, "n bigint").collect()
 
@@ -209,7 +209,7 @@ def workers(quick: bool) -> Work:
 
 
 def shuffled(name: str, ours: Callable[[], Any], p: int) -> list[Row]:
-    """What Spark says went through the shuffle, for each feature and each partition's bank."""
+    """Bytes that went through the shuffle according to Spark, per feature and partition's bank."""
     before = {stage["stageId"] for stage in stages()}
     ours()
     new = [stage for stage in stages() if stage["stageId"] not in before]
@@ -221,7 +221,7 @@ def shuffled(name: str, ours: Callable[[], Any], p: int) -> list[Row]:
 
 
 def stages() -> list[dict[str, Any]]:
-    """Spark's own account of its stages."""
+    """Spark's own measurements of its stages."""
     context = session(1).sparkContext
     url = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/stages"
     with urllib.request.urlopen(url) as answer:

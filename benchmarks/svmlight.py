@@ -17,7 +17,7 @@ GOAL = 5.0
 
 
 def make_text(n_bytes: int, row: Callable[[np.random.Generator], str]) -> bytes:
-    """About n_bytes of rows: 5000 different ones, over and over, in random order."""
+    """About n_bytes of rows: 5000 different ones, repeated in random order."""
     rng = np.random.default_rng(0)
     rows = [f"{rng.choice(['+1', '-1'])} {row(rng)}\n".encode() for _ in range(5000)]
     n_rows = n_bytes // (sum(map(len, rows)) // len(rows)) + 1

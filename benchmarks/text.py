@@ -1,4 +1,4 @@
-"""svmlight text to scores, against scikit-learn reading it and no more."""
+"""svmlight text to scores, compared with scikit-learn, which only reads it."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from driftsieve.distributed.java import find_java
+from tools.java import find_java
 
-# How long an example takes says more about the machine than about the code.
+# The time of an example depends more on the machine than on the code.
 settings.register_profile("driftsieve", deadline=None)
 settings.load_profile("driftsieve")
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def data_dir() -> Path:
     """The folder of real data sets, which are not part of the project.
 
-    It is the one DRIFTSIEVE_DATA names, or else a `shared/data` folder beside the checkout.
+    It is the one DRIFTSIEVE_DATA names, or else a `shared/data` folder next to the checkout.
     """
     named = os.environ.get("DRIFTSIEVE_DATA")
     folder = Path(named) if named else ROOT.parent / "shared" / "data"
@@ -33,7 +33,7 @@ def data_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def spark_home() -> None:
-    """Skip where Spark cannot run; else let its Python workers be this Python."""
+    """Skip if Spark cannot run; otherwise use this Python for its workers."""
     pytest.importorskip("pyspark", reason="pyspark is not installed")
     try:
         find_java()

@@ -14,7 +14,8 @@ same() { cmp "$1" "$2" && echo "the same bytes twice: $(basename "$1")"; }
 
 # Tests of what depends on the versions: frames, scipy, scikit-learn, the terminal and each extra.
 tests_of_dependencies=(
-  tests/bank/test_bank.py tests/batch tests/scores/test_scores.py tests/history tests/package/test_imports.py
+  tests/bank/test_bank.py tests/batch tests/_rows tests/scores/test_scores.py tests/history
+  tests/package/test_imports.py
   tests/river/test_river.py tests/river/test_river_frames.py
   tests/cli tests/learners tests/report tests/screener tests/sources
   tests/distributed/test_dask.py tests/distributed/test_spark.py tests/distributed/test_spark_ml.py

@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def measured(stream: Stream, options: argparse.Namespace) -> dict[str, Any]:
-    """All that is known of all competitors on a stream."""
+    """Results of all competitors on a stream."""
     n_rows, n_features = stream.X.shape
     n_seeds = options.seeds or (1 if options.quick else 20 if n_rows < 2000 else 4)
     start = time.process_time()

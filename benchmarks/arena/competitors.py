@@ -1,4 +1,4 @@
-"""The competitors, in one shape: learn a batch, then tell which columns are chosen."""
+"""The competitors, all with the same interface: learn a batch, then return the chosen columns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Selector(Protocol):
 
 @dataclass(frozen=True)
 class Competitor:
-    """How a selector is made for so many features and k, and which input it takes."""
+    """A function that makes a selector for so many features and k, and the input it needs."""
 
     make: Callable[[int, int], Selector]
     takes: Literal["raw", "minmax", "standard"] = "raw"
@@ -48,7 +48,7 @@ class Everything:
         self.n_features = n_features
 
     def learn(self, X: Any, y: Labels) -> None:
-        """Need nothing."""
+        """Do nothing."""
 
     def chosen(self) -> Columns:
         return np.arange(self.n_features)
@@ -91,7 +91,7 @@ class Annealed:
 class River:
     """SelectKBest of river by the absolute correlation with the label.
 
-    river ranks by the correlation itself, and so would never choose a feature that speaks for the
+    river ranks by the correlation itself, and would never choose a feature that is larger in the
     first class; that would be unfair.
     """
 
@@ -130,11 +130,11 @@ PEERS: dict[str, Competitor] = {NONE: Competitor(Everything)} | {
     for name, make in {"FIRES": Fires, "OFS": Ofs}.items()
     for takes in ("minmax", "standard")
 }
-"""What is compared with figures of other implementations, too."""
+"""Competitors that are also compared with figures of other implementations."""
 
 
 def competitors(n_values: int) -> dict[str, Competitor]:
-    """Return all of them by name that can stand so many values."""
+    """Return, by name, the competitors that are fast enough for so many values."""
     found = dict(PEERS)
     for takes in ("minmax", "standard"):
         found[f"OFS truncated, {takes}"] = Competitor(lambda p, k: Ofs(p, k, truncate=True), takes)

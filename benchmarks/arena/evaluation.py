@@ -32,7 +32,7 @@ FRESH = 5
 
 @dataclass
 class Contestant:
-    """A competitor in a stream: its selector, its learners and what is known of them."""
+    """A competitor in a stream: its selector, its learners and their results."""
 
     selector: Selector
     takes: str
@@ -48,7 +48,7 @@ class Contestant:
         self.columns = np.sort(self.selector.chosen())
 
     def n_correct(self, X: Any, y: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows that each learner predicts right: `predict` of all of them at once."""
+        """Number of rows that each learner predicts correctly, for all learners at once."""
         weights = np.concatenate([model.coef_ for model in self.learners]).T
         offsets = np.concatenate([model.intercept_ for model in self.learners])
         return np.count_nonzero((X @ weights + offsets > 0) == (y[:, None] == 1), axis=0)
@@ -65,7 +65,7 @@ class Contestant:
 def evaluate(
     stream: Stream, competitors: dict[str, Competitor], n_seeds: int, *, whole: bool = False
 ) -> dict[str, dict[str, Any]]:
-    """Return what is known of each competitor at the end of the stream, by its name."""
+    """Return the results of each competitor at the end of the stream, by name."""
     n_features = stream.X.shape[1]
     running = {
         name: Contestant(
@@ -148,7 +148,7 @@ class _Recent:
 
 
 def _relevances(stream: Stream) -> Callable[[int], NDArray[np.float64] | None]:
-    """Return what gives, every few batches, the relevance of all features in the next of them."""
+    """Return a function: the relevance of all features in the batches after a step, or None."""
 
     def relevance(step: int) -> NDArray[np.float64] | None:
         rows = slice(step * BATCH, (step + FRESH) * BATCH)

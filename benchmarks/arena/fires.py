@@ -29,7 +29,7 @@ class Fires:
         self.mu, self.sigma = np.zeros(n_features), np.ones(n_features)
 
     def learn(self, X: Any, y: NDArray[np.int64]) -> None:
-        """Take in a batch of comparable features, dense or CSR, with labels 0 and 1."""
+        """Learn a batch of comparable features, dense or CSR, with labels 0 and 1."""
         sign, squared = 2.0 * y - 1.0, X * X if isinstance(X, np.ndarray) else X.power(2)
         s, rho = X @ self.mu, np.sqrt(1.0 + squared @ self.sigma**2)
         z = sign * s / rho

@@ -1,4 +1,4 @@
-"""Batches as they are, scaled to [0, 1], and standardised, without a look at later rows."""
+"""Batches unchanged, scaled to [0, 1], and standardised, all without reading later rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.arena.streams import Stream
 
 
 class Inputs(NamedTuple):
-    """A batch for those who take features as they are and for those who need scaled ones."""
+    """A batch for competitors that need unchanged features and for those that need scaled ones."""
 
     raw: Any
     minmax: Any

@@ -19,7 +19,7 @@ PENALTY = 0.01
 
 
 class Ofs:
-    """With all features of a row at hand ("full input").
+    """The algorithm for rows of which all features can be read ("full input").
 
     ``truncate=True``: weights shrink with every row, and all but the k largest are set to 0 after
     each step. ``truncate=False`` does neither: k weights are chosen when they are read.
@@ -30,7 +30,7 @@ class Ofs:
         self.w = np.zeros(n_features)
 
     def learn(self, X: Any, y: NDArray[np.int64]) -> None:
-        """Take in rows of comparable features, dense or CSR, with labels 0 and 1."""
+        """Learn rows of comparable features, dense or CSR, with labels 0 and 1."""
         for i, sign in enumerate(2.0 * y - 1.0):
             columns, values = _row(X, i)
             margin = sign * (self.w[columns] @ values)

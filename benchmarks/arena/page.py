@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def joined(paths: list[Path]) -> Found:
-    """What the runs have found, in the order of the streams; the last run of a stream counts."""
+    """Results of the runs, in the order of the streams; the last run of a stream counts."""
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     for path, run in zip(paths, runs, strict=True):
         refuse_quick(path, run)
@@ -73,7 +73,7 @@ def joined(paths: list[Path]) -> Found:
 
 
 def contents(found: Found) -> dict[str, str]:
-    """What goes between the markers of the page, by their names."""
+    """The text between the markers of the page, by their names."""
     streams = found["streams"]
     minutes = sum(stream["seconds"] for stream in streams) / 60
     about = described(found["machine"], f"- processor time: {minutes:.0f} minutes in all")
@@ -94,7 +94,7 @@ def contents(found: Found) -> dict[str, str]:
     }
 
 
-# --- what is known of a competitor ----------------------------------------------------------------
+# --- results of a competitor ----------------------------------------------------------------------
 
 
 def sgd(result: Found) -> float:
@@ -222,7 +222,7 @@ def against_peers(streams: list[Found]) -> str:
 
 
 def against(streams: list[Found]) -> str:
-    """What the tables say against the default, in sentences."""
+    """Results in the tables in which the default is behind, in sentences."""
     peers, below, doubtful = [], [], []
     for stream in streams:
         results = stream["results"]

@@ -39,7 +39,7 @@ class Parser {
     std::atomic_flag busy_;
 };
 
-// The memory of any bytes-like object, for as long as this lives.
+// The memory of any bytes-like object, valid as long as this object.
 class Bytes {
   public:
     explicit Bytes(nb::handle object) {

@@ -418,9 +418,8 @@ using Numbers = std::make_index_sequence<kMostRungs - 1>;
 extern const LadderKernels ladder_kernels;
 const LadderKernels ladder_kernels = {
     [](std::size_t rungs, const LadderKernels::Rows& rows, std::size_t width, const double* shifts,
-       double* sum, double* squares) {
-        DRIFTSIEVE_FOR_RUNGS(power_sums, rows, width, shifts, sum, squares);
-    },
+       double* sum,
+       double* squares) { DRIFTSIEVE_FOR_RUNGS(power_sums, rows, width, shifts, sum, squares); },
     [](std::size_t rungs, const std::uint32_t* finest, const double* weights, std::size_t n,
        const LadderKernels::Cuts& cuts, std::uint16_t* index, double* cells, std::size_t width) {
         DRIFTSIEVE_FOR_RUNGS(weigh_cells, finest, weights, n, cuts, index, cells, width);

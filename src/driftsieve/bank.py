@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -402,7 +403,7 @@ class Bank:
         known, columns = self._header, self._columns
         width = rows.n_features
         if known.limits.ignores_new and not isinstance(rows, Batch):
-            rows = validated(rows, self.missing)  # all of it, also what is ignored
+            rows = validated(rows, self.missing)  # all values, including those to be ignored
         intake = self._admitted(rows)
         n_ignored, rows = rows.n_rows - intake.rows.n_rows, intake.rows
         left_out = width - max(columns.n, rows.n_features)
@@ -635,16 +636,12 @@ class Bank:
     def _snapshots_of(self, features: NDArray[np.int64], n_bins: int) -> list[Snapshot]:
         """Return some features, by number and without names, at every half-life."""
         with self._core:
-            rungs = range(len(self.half_lives))
-            chosen = features.astype(np.uint64)
-            return take_chosen(self._core, self._header, n_bins, chosen, rungs)
+            return take_chosen(self._core, self._header, n_bins, features)
 
     def _stacked(self, features: NDArray[np.int64], n_bins: int) -> Snapshot | None:
         """Return the same as one snapshot, see `take_stacked`."""
         with self._core:
-            rungs = range(len(self.half_lives))
-            chosen = features.astype(np.uint64)
-            return take_stacked(self._core, self._header, n_bins, chosen, rungs)
+            return take_stacked(self._core, self._header, n_bins, features)
 
     def _rung(self, half_life: HalfLife | None) -> int:
         """Return the index of a half-life."""
@@ -767,11 +764,7 @@ class Bank:
         return bank
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.to_bytes(), self.n_threads)
+        return partial(Bank.from_bytes, n_threads=self.n_threads), (self.to_bytes(),)
 
     def __copy__(self) -> Bank:
         return copy.deepcopy(self)
-
-
-def _restore(data: bytes, n_threads: int | None) -> Bank:
-    return Bank.from_bytes(data, n_threads=n_threads)

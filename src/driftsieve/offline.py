@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from driftsieve._arguments import check_choice
 from driftsieve._state.settings import HalfLife, half_life_of
 from driftsieve.batch import Batch, Missing
 from driftsieve.scores import ScoreFunction, score_of
@@ -290,16 +291,15 @@ def clock_weights(
     >>> clock_weights([10.0, 30.0, 20.0], clock="time", half_life=10)
     array([0.25, 1.  , 0.5 ])
     """
+    check_choice("clock", clock, "row", "batch", "time")
     if clock == "row":
         ticks = np.arange(np.asarray(rows).item())
     elif clock == "batch":
         lengths = np.asarray(rows, dtype=np.intp)
         ticks = np.repeat(np.arange(len(lengths)), lengths)
         now = len(lengths) - 1
-    elif clock == "time":
-        ticks = np.asarray(rows, dtype=np.float64)
     else:
-        raise ValueError(f'clock must be "row", "batch" or "time", got {clock!r}.')
+        ticks = np.asarray(rows, dtype=np.float64)
     if not ticks.size:
         return np.empty(0)
     age = (now if clock == "batch" else ticks.max()) - ticks

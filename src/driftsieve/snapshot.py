@@ -205,30 +205,12 @@ class Snapshot:
         array([[2., 1.],
                [4., 5.]])
         """
-
-        def by_class(array: Floats | None) -> Floats | None:
-            return None if array is None else _along(array, 1, columns)
-
-        def by_feature(array: Any) -> Any:
-            return None if array is None else _along(array, 0, columns)
-
-        weight = _along(self.weight, 1, columns)
-        return replace(
-            self,
-            n_features=weight.shape[1],
-            feature_names=None,
-            first_feature=0,
-            weight=weight,
-            mean=by_class(self.mean),
-            var=by_class(self.var),
-            bin_weights=by_feature(self.bin_weights),
-            edges=by_feature(self.edges),
-            rank_error=by_feature(self.rank_error),
-            centred_mean=by_class(self.centred_mean),
-            seen=by_feature(self.seen),
-            weight_squared=by_class(self.weight_squared),
-            design_effect=by_feature(self.design_effect),
-        )
+        picked: dict[str, Any] = {
+            name: None if (array := getattr(self, name)) is None else _along(array, axis, columns)
+            for name, axis in _FEATURE_AXIS.items()
+        }
+        n_features = picked["weight"].shape[1]
+        return replace(self, n_features=n_features, feature_names=None, first_feature=0, **picked)
 
     @classmethod
     def concat(cls, blocks: Sequence[Snapshot]) -> Snapshot:
@@ -291,17 +273,13 @@ class Snapshot:
             first,
             n_features=sum(block.n_features for block in blocks),
             feature_names=joined_names([block.feature_names for block in blocks]),
-            weight=join("weight", 1),
-            mean=join("mean", 1),
-            var=join("var", 1),
-            bin_weights=join("bin_weights", 0),
-            edges=join("edges", 0),
-            rank_error=join("rank_error", 0),
-            centred_mean=join("centred_mean", 1),
-            seen=join("seen", 0),
-            weight_squared=join("weight_squared", 1),
-            design_effect=join("design_effect", 0),
+            **{name: join(name, axis) for name, axis in _FEATURE_AXIS.items()},
         )
+
+
+_FEATURE_AXIS = dict.fromkeys(("weight", "mean", "var", "centred_mean", "weight_squared"), 1)
+_FEATURE_AXIS |= dict.fromkeys(("bin_weights", "edges", "rank_error", "seen", "design_effect"), 0)
+"""The axis of the features in each array that has one."""
 
 
 def _along(array: NDArray[Any], axis: int, places: slice | NDArray[np.intp]) -> NDArray[Any]:

@@ -69,7 +69,7 @@ def several_half_lives(rng: np.random.Generator, n_half_lives: int) -> ds.Bank:
 
 
 def digest(bank: ds.Bank) -> str:
-    """Of the state and of what is read from it."""
+    """Digest of the state and of all results read from it."""
     read = b""
     for snapshot in bank.snapshots().values():
         arrays = (snapshot.mean, snapshot.var, snapshot.bin_weights, snapshot.edges)

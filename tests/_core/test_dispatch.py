@@ -51,7 +51,9 @@ def baseline() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("simd", [*FLAGS, None])
-def test_same_bits(simd: str | None, baseline: dict[str, str]) -> None:
+def test_all_instruction_sets_give_the_same_bits(
+    simd: str | None, baseline: dict[str, str]
+) -> None:
     if simd is not None and not has(simd):
         pytest.skip(f"this processor has no {simd}")
     assert states(simd) == baseline

@@ -1,4 +1,4 @@
-"""The committed type stub of the extension is what the built module gives."""
+"""The committed type stub of the extension is the one generated from the built module."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import driftsieve
 
 
-def test_stub_is_fresh(tmp_path: Path) -> None:
+def test_committed_stub_is_up_to_date(tmp_path: Path) -> None:
     fresh = tmp_path / "_core.pyi"
     command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "driftsieve._core"]
     subprocess.run([*command, "-o", str(fresh)], check=True)

@@ -1,4 +1,4 @@
-"""The svmlight parser of the core names what is wrong with a line, whatever the bytes."""
+"""The svmlight parser of the core names the fault of a line, for any bytes."""
 
 import mmap
 import threading

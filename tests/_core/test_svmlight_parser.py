@@ -1,4 +1,4 @@
-"""What the svmlight parser of the core reads, against scikit-learn and Python's float."""
+"""The svmlight parser of the core, compared with scikit-learn and Python's float."""
 
 import gzip
 import io
@@ -37,7 +37,7 @@ def test_random_matrix_as_sklearn(zero_based: bool) -> None:
 
 
 @pytest.mark.parametrize("day", range(6))
-def test_url_as_sklearn(data_dir: Path, day: int) -> None:
+def test_url_is_parsed_as_by_scikit_learn(data_dir: Path, day: int) -> None:
     text = gzip.decompress((data_dir / "url" / f"Day{day}_mini.svm.gz").read_bytes())
     assert_as_sklearn(text)
 
@@ -64,7 +64,7 @@ def test_unusual_lines_are_read_as_by_scikit_learn(text: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"\n", b"# nothing\n", b"  ", b"#"])
-def test_no_rows(text: bytes) -> None:
+def test_text_without_rows_gives_empty_arrays(text: bytes) -> None:
     labels, indptr, indices, data, lines, bad = parse(text)
     assert (labels.size, indices.size, data.size, lines.size, bad) == (0, 0, 0, 0, {})
     assert indptr.tolist() == [0]
@@ -79,7 +79,7 @@ def test_nan_values_are_parsed() -> None:
     assert np.isnan(parse(b"1 1:nan 2:-NAN 3:0\n")[3]).tolist() == [True, True, False]
 
 
-def test_types_and_lines() -> None:
+def test_arrays_have_fixed_types_and_line_numbers_count_all_lines() -> None:
     parser = make_parser()
     parser.feed(b"# a\n1 1:1\n\n2 7:1\n3")
     assert parser.rows == 2

@@ -1,4 +1,4 @@
-"""Half-lives as durations, which go with dates, and numbers, which do not."""
+"""Half-lives as durations, for dates, and as numbers, for other times."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""max_bytes with wide sparse rows: in any order of their indices, and where columns show late."""
+"""max_bytes with wide sparse rows: indices in any order, and columns with a late first value."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ WIDTH = 20_000
 
 
 def rows(rng, n=500, per_row=40):
-    """Flags in columns of which most have shown no value before."""
+    """Flags in columns of which most have had no value before."""
     columns = np.sort(rng.integers(0, WIDTH, (n, per_row)), axis=1)
     X = sparse.csr_array(
         (np.ones(n * per_row), columns.ravel(), np.arange(0, n * per_row + 1, per_row)),
@@ -39,7 +39,7 @@ def test_rows_beyond_max_bytes_are_refused_in_any_order_of_their_indices(arrange
     assert ds.Bank(max_bytes=2 * needed).update(arrange(X), y).n_rows == len(y)
 
 
-def test_columns_that_show_late_are_left_out_where_they_do_not_fit():
+def test_columns_with_late_values_are_left_out_if_they_do_not_fit():
     rng = np.random.default_rng(1)
     X, y = rows(rng, 50)
     bank = ds.Bank(max_bytes=3e5, on_limit="ignore_new").update(X, y)

@@ -1,4 +1,4 @@
-"""Bytes are an API: what goes in comes out, and what was damaged is refused."""
+"""Stored states are restored unchanged, and damaged ones are refused."""
 
 import struct
 import zlib
@@ -42,7 +42,7 @@ def test_arrays_round_trip():
         assert arrays[name].flags.writeable
 
 
-def test_layout():
+def test_arrays_are_packed_in_the_documented_layout():
     header = b'{"kind":"test","meta":{},"arrays":[["a","<f8",[1]]]}'
     want = sealed(header, struct.pack("<d", 1.0))
     assert pack_arrays("test", {}, {"a": np.array([1.0])}) == want

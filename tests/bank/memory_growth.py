@@ -16,7 +16,7 @@ import driftsieve as ds
 
 
 def resident() -> int:
-    """Bytes in memory, what the C library holds for later use given back."""
+    """Bytes in memory, after the C library has returned its free memory."""
     ctypes.CDLL(None).malloc_trim(0)
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
@@ -38,7 +38,7 @@ def sparse_rows(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
 def main(rows: str, n_batches: int, options: dict[str, Any]) -> None:
     draw = {"dense": dense_rows, "sparse": sparse_rows}[rows]
     rng = np.random.default_rng(0)
-    # What is set up once, such as pages of the program. It stays, or its room would be used again.
+    # Memory that is allocated once, such as pages of the program.
     first = ds.Bank(**options).update(*draw(rng, 50))
     before = resident()
     bank = ds.Bank(**options)

@@ -43,7 +43,7 @@ def rows(seed: int, n: int = 3000) -> tuple[Floats, NDArray[np.int64], Floats]:
 
 
 def given(X: Floats) -> sparse.csr_array:
-    """What is not NaN, zeros included."""
+    """The entries that are not NaN, including zeros."""
     at = np.nonzero(~np.isnan(X))
     return sparse.csr_array((X[at], at), shape=X.shape)
 

@@ -1,4 +1,4 @@
-"""What a bank refuses, leaving itself as it was, and how it behaves at the edges."""
+"""Refused input leaves a bank unchanged; edge cases."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_the_time_clock_needs_a_time_for_every_row(t: Any, form: Callable[..., A
         ({"missing": "drop"}, "missing must be"),
     ],
 )
-def test_bad_settings(settings: dict[str, Any], message: str) -> None:
+def test_invalid_settings_are_an_error(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ds.Bank(**settings)
 
@@ -242,7 +242,7 @@ def test_names_cover_all_columns_or_none() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_batch_without_rows(form: Callable[..., Any]) -> None:
+def test_a_batch_without_rows_sets_the_columns_and_is_no_tick(form: Callable[..., Any]) -> None:
     bank = ds.Bank().update(form(np.empty((0, 3))), [])
     assert (bank.now, bank.n_rows, bank.n_features) == (None, 0, 3)
     assert len(bank.classes) == 0

@@ -14,7 +14,7 @@ import datasets
 import driftsieve as ds
 
 EPSILON = 1e-4  # no class of these sets has more than 1 / EPSILON distinct values
-OFFLINE_COLUMNS = 1500  # offline goes column by column: of the wide sets, it gets this many
+OFFLINE_COLUMNS = 1500  # columns of wide data sets that are compared with offline, which is slow
 
 
 def _columns(X: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""With ``clock="batch"`` a call without rows is a tick, whoever takes the rows."""
+"""With ``clock="batch"`` a call without rows is a tick, in all classes that accept rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def expected(score: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, lambda X: pd.DataFrame(X)])
-def test_a_bank(form):
+def test_an_empty_batch_is_a_tick_of_a_bank(form):
     one, other = ds.Bank(**FADING), ds.Bank(**FADING)
     for rows in TAIL:
         one.update(form(X[rows]), Y[rows])
@@ -38,7 +38,7 @@ def test_a_bank(form):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, lambda X: pd.DataFrame(X)])
-def test_a_screener(form):
+def test_an_empty_batch_is_a_tick_of_a_screener(form):
     one, other = (ds.FeatureScreener("t", k=1, **FADING) for _ in range(2))
     for rows in TAIL:
         one.partial_fit(form(X[rows]), Y[rows], classes=[0, 1])
@@ -50,7 +50,7 @@ def test_a_screener(form):
 
 
 @pytest.mark.parametrize("absent", ["zero", "missing"])
-def test_river(absent):
+def test_an_empty_frame_is_a_tick_of_a_river_screener(absent):
     screener = RiverScreener("t", k=1, absent=absent, **FADING)
     for rows in TAIL:
         screener.learn_many(FRAME[rows], pd.Series(Y[rows]))

@@ -43,7 +43,7 @@ def stream(n: int, seed: int = 0) -> tuple[Floats, NDArray[np.int64]]:
             (rng.random(n) < 0.1 + 0.2 * y).astype(float),  # a flag
             rng.integers(-2, 3, n),
             np.where(np.arange(n) >= n - n // 10, rng.normal(size=n) - y, 0.0),  # first seen late
-            np.where(np.arange(n) < n // 10, rng.normal(size=n) + y, 0.0),  # long silent
+            np.where(np.arange(n) < n // 10, rng.normal(size=n) + y, 0.0),  # no values for long
         ]
     )
     return X, y
@@ -52,7 +52,9 @@ def stream(n: int, seed: int = 0) -> tuple[Floats, NDArray[np.int64]]:
 @pytest.mark.parametrize("as_input", INPUTS)
 @pytest.mark.parametrize("half_life", [0.5, 40.0, 1e5])
 @pytest.mark.parametrize("clock", ["row", "batch", "time"])
-def test_every_clock(clock: Any, half_life: float, as_input: Callable[..., Any]) -> None:
+def test_faded_scores_equal_offline_scores_for_every_clock(
+    clock: Any, half_life: float, as_input: Callable[..., Any]
+) -> None:
     n = 3000
     X, y = stream(n)
     rng = np.random.default_rng(1)
@@ -72,7 +74,7 @@ def test_a_million_rows_that_are_soon_forgotten(as_input: Callable[..., Any]) ->
     """decay = 0.9: the landmark moves 593 times; older rows than the last 7,000 weigh nothing."""
     n, kept = 1_000_000, 7_000
     X, y = stream(n)
-    X[-3:-1, 5] = [4.0, -3.0]  # seen again at the very end, after 900,000 silent rows
+    X[-3:-1, 5] = [4.0, -3.0]  # a value at the very end, after 900,000 rows without
     bank = ds.Bank(EXACT, decay=0.9)
     for rows in np.array_split(np.arange(n), 7):
         bank.update(as_input(X[rows]), y[rows])
@@ -112,8 +114,10 @@ def test_rows_can_be_late_and_in_any_order(as_input: Callable[..., Any]) -> None
 
 @pytest.mark.parametrize("as_input", INPUTS)
 @pytest.mark.parametrize("gap", [1000.0, 255.999, 256.0, 1e6])
-def test_a_gap_of_many_half_lives(gap: float, as_input: Callable[..., Any]) -> None:
-    """What was before the gap is gone; features that are silent after it are zero."""
+def test_rows_before_a_gap_of_many_half_lives_no_longer_count(
+    gap: float, as_input: Callable[..., Any]
+) -> None:
+    """Rows before the gap no longer count; features without later values are zero."""
     n, half_life = 2000, 10.0
     X, y = stream(n)
     t = np.arange(n, dtype=np.float64) / 100
@@ -121,7 +125,7 @@ def test_a_gap_of_many_half_lives(gap: float, as_input: Callable[..., Any]) -> N
     bank = ds.Bank(EXACT, half_life=half_life, clock="time").update(as_input(X), y, time=t)
     weight = ds.offline.clock_weights(t, clock="time", half_life=half_life)
     assert_scores(bank, X, y, weight)
-    assert_allclose(bank.snapshot().mean[:, 5], 0.0, atol=1e-70)  # the long silent one
+    assert_allclose(bank.snapshot().mean[:, 5], 0.0, atol=1e-70)  # the one without new values
 
 
 @pytest.mark.parametrize("as_input", INPUTS)

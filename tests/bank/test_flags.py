@@ -1,4 +1,4 @@
-"""Sparse features of one value beside 0 are read on a shorter way, to the same bits."""
+"""Sparse features with one value other than 0 are read by a faster path, with the same bits."""
 
 from __future__ import annotations
 

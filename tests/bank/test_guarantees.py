@@ -1,4 +1,4 @@
-"""The promise on ranks, held against exact ranks: within epsilon and within the certificate."""
+"""The guarantee on ranks: exact ranks are within epsilon and within the certificate."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_ranks_of_a_million_rows(epsilon: float, weights: str) -> None:
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_ranks_of_sparse_rows(epsilon: float, weights: str) -> None:
+def test_ranks_of_sparse_rows_are_within_epsilon(epsilon: float, weights: str) -> None:
     n = 60_000
     X, y = hostile_orders(n), rare_class(n)
     X[np.random.default_rng(5).random(X.shape) < 0.5] = 0.0
@@ -105,7 +105,7 @@ def test_ranks_of_sparse_rows(epsilon: float, weights: str) -> None:
 
 
 @pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_array])
-def test_missing_values_do_not_loosen_the_promise(as_input: Callable[..., Any]) -> None:
+def test_missing_values_do_not_loosen_the_guarantee(as_input: Callable[..., Any]) -> None:
     n = 40_000
     X, y = hostile_orders(n), rare_class(n)
     X[np.random.default_rng(6).random(X.shape) < 0.9] = np.nan
@@ -139,7 +139,7 @@ def test_random_partitions_merged_in_random_trees(epsilon: float, weights: str) 
 
 @pytest.mark.parametrize("clock", ["row", "batch", "time"])
 def test_faded_parts_merged_in_random_trees(clock: str) -> None:
-    """A part begins where the earliest of what it holds began; starts are relative to that."""
+    """A part begins at the earliest begin of its own parts; starts are relative to that."""
     n, epsilon, half_life = 40_000, 0.02, {"row": 3000.0, "batch": 2.0, "time": 3000.0}[clock]
     rng = np.random.default_rng(8)
     X, y = hostile_orders(n), rare_class(n)

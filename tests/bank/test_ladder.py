@@ -147,7 +147,7 @@ def test_any_split_gives_the_same_bits_with_late_classes(quantiles: bool) -> Non
 
 
 @pytest.mark.parametrize("n_half_lives", [2, 3, 5, 8, 9, 16, 17])
-def test_any_number_of_half_lives(n_half_lives: int) -> None:
+def test_any_number_of_half_lives_equals_single_banks(n_half_lives: int) -> None:
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(14000, 3)), rng.integers(0, 3, 14000)
     X[:, 1] = rng.integers(-30, 30, 14000)
@@ -211,7 +211,7 @@ def assert_like_alone(bank: ds.Bank, banks: dict[float, ds.Bank]) -> None:
 @pytest.mark.parametrize("half_lives", [[50, 100, 1000, None], [7, 14, 30, 60]])
 @pytest.mark.parametrize("first_weight", [None, 0, 1000])
 def test_sparse_half_lives_equal_single_banks(half_lives: Any, first_weight: int | None) -> None:
-    """Also where rows come to differ in weight, and of two banks that were merged."""
+    """Includes rows that differ in weight later, and two merged banks."""
     n = 6000
     X, y = sparse_rows(n)
     weight = None if first_weight is None else np.where(np.arange(n) < first_weight, 1.0, 0.5)
@@ -246,7 +246,7 @@ def test_sparse_rows_in_any_order_and_with_values_missing() -> None:
 
 
 def test_any_split_of_sparse_rows_gives_the_same_bits_whenever_classes_come() -> None:
-    """Also where there come to be more classes than share one state."""
+    """Includes streams with more classes later than share one state."""
     n = 4000
     X, _ = sparse_rows(n, 200)
     y = np.random.default_rng(6).integers(0, 1 + np.arange(n) // 500)

@@ -93,7 +93,7 @@ def test_a_column_is_missing_in_a_dense_bank_without_it_and_0_in_a_sparse_one(
 
 @pytest.mark.parametrize("score", ["t", "fisher", "mutual_info", "chi2"])
 def test_noise_that_only_one_bank_has_is_still_noise(score):
-    """Each bank has mostly one class, so that zeros for its missing columns would tell them."""
+    """Each bank has mostly one class, so that zeros for its missing columns would separate them."""
     rng = np.random.default_rng(0)
     banks = []
     for name, share in (("a", 0.1), ("b", 0.9)):

@@ -43,7 +43,7 @@ def test_nbytes_is_within_a_tenth_of_the_growth_of_the_process(
     assert abs(found["grew"] - found["nbytes"]) <= 0.1 * found["grew"], found
 
 
-FIXED = 2000  # what a bank takes for itself
+FIXED = 2000  # size of an empty bank
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 4])
@@ -80,7 +80,7 @@ def test_dense_summaries_memory_is_as_documented() -> None:
 
 
 def test_only_classes_with_weight_take_memory() -> None:
-    """A mini-bin of ten classes: value, what it hides, and ten weights, each with its place."""
+    """A mini-bin of ten classes: value, hidden mass, and ten weights, each with its place."""
     n, p = 1600, 50
     X = np.random.default_rng(0).normal(size=(n, p))
     nbytes = ds.Bank(0.0005).update(np.repeat(X, 10, axis=0), np.arange(10 * n) % 100).nbytes
@@ -134,7 +134,7 @@ def test_a_waiting_value_takes_16_or_24_bytes(half_life: float | None, each: int
 
 @pytest.mark.parametrize("folds", [30, 60])
 def test_shrinking_weights_do_not_grow_the_summaries(folds: int) -> None:
-    """They come to be lighter than the last digit of what a mini-bin may hide."""
+    """Their weights fade below the last digit of the mass that a mini-bin may hide."""
     n = 1_000_000
     x = n - np.arange(n, dtype=float)
     bank = ds.Bank(0.01).update(

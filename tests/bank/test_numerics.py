@@ -29,7 +29,7 @@ def stream(n: int = 20_000) -> tuple[Any, Any]:
 def test_an_offset_costs_moments_no_digits(
     form: Callable[..., Any], settings: dict[str, float], quantiles: bool
 ) -> None:
-    """Also where class means hardly differ, though a mean near 1e8 has a grain of 1.5e-8."""
+    """Also where class means hardly differ, though doubles near 1e8 are 1.5e-8 apart."""
     X, y = stream()
     X = np.round(X * 2**20) / 2**20  # so that X + 1e8 holds the same differences
     plain, moved = (
@@ -46,7 +46,7 @@ def test_an_offset_costs_moments_no_digits(
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("zero_row", range(21))
 def test_sparse_variance_equals_dense(zero_row: int, alone: bool) -> None:
-    """Zeros are what the other values leave of a class: they must not leave a trace of rounding.
+    """The weight of zeros is a difference, which must not keep a rounding error.
 
     A class has one zero row, among values near 1e8 or alone; the other classes have none.
     """

@@ -71,7 +71,7 @@ def test_any_split_gives_the_same_bytes_also_through_bytes(settings: dict[str, A
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
-def test_merge_and_cut(settings: dict[str, Any]) -> None:
+def test_merged_and_cut_banks_equal_the_whole(settings: dict[str, Any]) -> None:
     X, y = rows(3)
     X = with_missing(X, settings)
     whole = ds.Bank(**settings).update(X, y).snapshot()

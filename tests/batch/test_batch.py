@@ -1,4 +1,4 @@
-"""Batch: what passes is carried unchanged, what does not is named."""
+"""Batch: valid rows are kept unchanged, and errors name the invalid ones."""
 
 from __future__ import annotations
 

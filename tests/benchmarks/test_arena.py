@@ -9,6 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.stats import norm
+from test_benchmarks import ROOT, quick
+
 from benchmarks.arena import page
 from benchmarks.arena.competitors import (
     DEFAULT,
@@ -25,10 +29,6 @@ from benchmarks.arena.inputs import inputs
 from benchmarks.arena.ofs import Ofs
 from benchmarks.arena.streams import STREAMS, Stream, load
 from benchmarks.page import fill
-from scipy import sparse
-from scipy.stats import norm
-from test_benchmarks import ROOT, quick
-
 from driftsieve.reproduce.datasets import MissingDataError
 
 PLANTED = [3, 11, 17]
@@ -88,7 +88,7 @@ def test_truncated_ofs_keeps_k_weights_in_the_ball() -> None:
 
 
 def test_a_batch_is_predicted_before_it_is_learned() -> None:
-    """Each batch has a column that tells its labels, and no other batch has any use for it."""
+    """Each batch has a column that equals its labels and is useless in all other batches."""
     rng = np.random.default_rng(0)
     n_batches = 12
     y = rng.integers(0, 2, 100 * n_batches)
@@ -105,7 +105,7 @@ def test_a_batch_is_predicted_before_it_is_learned() -> None:
 
 
 def test_selection_is_of_the_rows_before_a_batch() -> None:
-    """Column c tells the labels of batch c, and of 2 to 5 batches before, but not of c - 1."""
+    """Column c equals the labels of batch c, and of 2 to 5 batches before, but not of c - 1."""
 
     class Counter(Everything):
         n_learned = 0
@@ -215,7 +215,7 @@ def test_runs_of_several_streams_are_joined(tmp_path: Path) -> None:
     assert set(found["missing"]) == {"m0", "m1", "m2"}
 
 
-def test_what_speaks_against_us_is_said() -> None:
+def test_results_against_the_default_are_stated() -> None:
     results = {name: {"sgd": [80.0, 80.0], "ms": 1.0} for name in competitors(1)}
     stream = {"name": "usenet1", "k": 10, "results": results}
     assert page.against([stream]).count("none") == 3

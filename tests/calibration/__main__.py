@@ -73,7 +73,7 @@ def power_table(found):
 
 
 def put(text, mark):
-    """Replace what stands in docs/statistics.md between a mark and the end of that part."""
+    """Replace the text in docs/statistics.md between a mark and the end of that part."""
     part = rf"(?<=<!-- {mark} -->\n).*?(?=\n<!-- end -->)"
     page = re.sub(part, lambda _: text, PAGE.read_text("utf-8"), flags=re.S)
     PAGE.write_text(page, "utf-8")

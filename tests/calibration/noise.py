@@ -20,10 +20,10 @@ class Noise:
 
     rows: int = 3000
     classes: int = 2
-    share: float | None = None  # of the last class; None: all alike
+    share: float | None = None  # of the last class; None: all equal
     weights: str = "unit"  # unit, random, class (tenfold for the last)
     fading: bool = False  # half-life: a fifth of the rows
-    timing: str = "even"  # even; new: the last class in the last rows only; silent: not there
+    timing: str = "even"  # even; new: the last class in the last rows only; silent: has no rows
     missing: float = 0.0
     missing_by: str = "chance"  # chance, time (the first rows)
     values: str = "normal"  # tied: Poisson; flag, rare: 1 in 20 % and 1 % of rows; real: in 2 %
@@ -84,7 +84,7 @@ def sample_weights(noise, y, rng):
 
 
 def screened(noise, X, y, weight):
-    """What a bank knows after these rows."""
+    """The snapshot of a bank of these rows."""
     bank = ds.Bank(
         missing="ignore" if noise.missing else "error",
         half_life=noise.rows / 5 if noise.fading else None,

@@ -1,4 +1,4 @@
-"""How often a true shift of one class is found, beside a t-test by hand of the present rows."""
+"""How often a true shift of one class is found, compared with a t-test of the present rows."""
 
 import numpy as np
 from scipy.stats import ttest_ind
@@ -28,7 +28,7 @@ def power(noise, n_features, seed=0):
     about four features in five.
 
     The test by hand has for each class the newest rows in which the feature is known, as many as
-    their weights are worth, all with the same weight.
+    their effective number, all with the same weight.
     """
     rng = np.random.default_rng(seed)
     y, X = labels(noise, rng), values(noise, rng, n_features)

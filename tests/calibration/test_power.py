@@ -1,4 +1,4 @@
-"""A true shift is found where a t-test by hand of the present rows finds it."""
+"""A true shift is found if a t-test of the present rows finds it."""
 
 import pytest
 
@@ -11,4 +11,4 @@ def test_a_shift_is_found_where_a_test_by_hand_finds_it(title):
     assert 0.6 < found[BY_HAND] < 0.95
     assert found["fisher"] > found[BY_HAND] - 0.1
     assert found["t"] > found[BY_HAND] - 0.2  # the larger of two p-values
-    assert found["chi2"] == found["mutual_info"] > found[BY_HAND] / 2.5  # five bins tell less
+    assert found["chi2"] == found["mutual_info"] > found[BY_HAND] / 2.5  # five bins have less power

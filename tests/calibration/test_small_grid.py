@@ -6,7 +6,7 @@ import pytest
 from .noise import LEVELS, Noise, rates
 
 FEATURES = 2000
-# What a rate may reach: the bound, and five standard errors of the simulation beyond it.
+# Largest rate accepted: the bound plus five standard errors of the simulation.
 BOUNDS = (0.065, 0.002)
 ALLOWED = [bound + 5 * np.sqrt(bound / FEATURES) for bound in BOUNDS]
 

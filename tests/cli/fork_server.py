@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-# All that a command may load, before the first fork (pyarrow looks for pandas when it is used).
+# All that a command may import, before the first fork (pyarrow imports pandas when it is used).
 import pandas as pd  # noqa: F401
 import pyarrow.csv
 import pyarrow.parquet  # noqa: F401

@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""Helpers of the tests of the command line."""
 
 import sys
 from pathlib import Path

@@ -202,7 +202,7 @@ def test_error_for_labels_without_weight_names_the_cause(call, folder):
         assert why in err
 
 
-def test_rows_before_an_error_of_our_own_are_kept_too(call, stream, monkeypatch):
+def test_rows_before_an_unexpected_error_are_kept_too(call, stream, monkeypatch):
     update = Bank.update
 
     def broken(self, batch):

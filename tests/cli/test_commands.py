@@ -152,7 +152,7 @@ def test_demo_saves_csv_and_nothing_else(call, folder):
     assert list(folder.iterdir()) == []
 
 
-def test_version_and_help(call):
+def test_version_and_help_are_printed(call):
     assert call("--version").out == f"driftsieve {ds.__version__}\n"
     for command in ("screen", "merge", "inspect", "report", "demo"):
         code, out, _ = call(command, "--help")

@@ -10,7 +10,7 @@ from driftsieve.scores import SCORES
 
 
 def assert_same(call, sources, X, y, score, names, **settings):
-    """The ranking file of the command line is what a bank given the whole matrix scores."""
+    """The ranking file of the command line has the scores of a bank of the whole matrix."""
     options = [part for k, v in settings.items() for part in (f"--{k.replace('_', '-')}", v)]
     options += ["--score-func", score, "--out", "r.parquet", "--top", 0]
     code, _, err = call("screen", *sources, *options)
@@ -35,7 +35,7 @@ def index_name(feature):
     return f"x{feature + 1}"
 
 
-def test_elec2(call, data_dir):
+def test_ranking_of_elec2_equals_that_of_a_bank(call, data_dir):
     X, y, names = datasets.elec2(data_dir)
     source = [data_dir / "elec2" / "elec2.csv.gz", "--target", -1]
     for score in SCORES:
@@ -43,7 +43,7 @@ def test_elec2(call, data_dir):
         assert left.size == 0
 
 
-def test_spam(call, data_dir, folder):
+def test_ranking_of_spam_equals_that_of_a_bank(call, data_dir, folder):
     X, y = datasets.spam(data_dir)
     dump_svmlight_file(X, y, str(folder / "spam.svm"), zero_based=False)
     for score, decay in (("mutual_info", 0.999), ("t", 1.0)):
@@ -51,7 +51,7 @@ def test_spam(call, data_dir, folder):
         assert not left.any()  # columns without any entry in these rows
 
 
-def test_six_days_of_url(call, data_dir):
+def test_ranking_of_six_days_of_url_equals_that_of_a_bank(call, data_dir):
     days = [datasets.url_mini(data_dir, day) for day in range(6)]
     sources = [data_dir / "url" / "Day*_mini.svm.gz"]
     X = datasets.sparse.vstack([X for X, _ in days]).tocsr()

@@ -1,12 +1,17 @@
 """Hints of ``driftsieve screen``: one line each, where they apply, and none on plain rows."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
+from driftsieve.bank import Bank
 from driftsieve.batch import Batch
+from driftsieve.cli.hints import hints
 from driftsieve.cli.neighbours import Neighbours
+from driftsieve.scores import t
+from driftsieve.scores.reader import certificate
 
 
 def write(path, X, y, **columns):
@@ -44,7 +49,7 @@ def test_no_hint_on_plain_rows(call, folder, seed, half_life):
     assert (code, err) == (0, "")
 
 
-def test_class_too_rare_for_epsilon(call, folder):
+def test_a_class_too_rare_for_epsilon_gets_a_hint(call, folder):
     rng = np.random.default_rng(0)
     y = (rng.random(20_000) < 0.006).astype(int)
     path = write(folder / "rows.csv", rng.normal(size=(20_000, 2)), y)
@@ -57,7 +62,7 @@ def test_class_too_rare_for_epsilon(call, folder):
     assert json.loads(call(*options, "--json").out)["hints"] == [err.strip()]
 
 
-def test_classes_with_few_effective_rows(call, folder):
+def test_classes_with_few_effective_rows_get_a_hint(call, folder):
     X, y = plain(0)
     y[:5] = 9
     path = write(folder / "rows.csv", X, y)
@@ -69,7 +74,7 @@ def test_classes_with_few_effective_rows(call, folder):
     assert "few effective rows: 9 (" in call(*options, "--half-life", "300").err
 
 
-def test_rows_sorted_by_the_label(call, folder):
+def test_rows_sorted_by_the_label_get_a_hint(call, folder):
     X, y = plain(0)
     path = write(folder / "rows.csv", X, np.sort(y))
     options = ["screen", path, "--target", "y", "--batch-size", "999"]
@@ -77,7 +82,7 @@ def test_rows_sorted_by_the_label(call, folder):
     assert "sorted" not in call(*options, "--half-life", "none").err
 
 
-def test_autocorrelated_rows(call, folder):
+def test_autocorrelated_rows_get_a_hint(call, folder):
     rng = np.random.default_rng(0)
     X = autocorrelated(4000, 0.9, rng, (3,))
     y = (autocorrelated(4000, 0.9, rng) > 0).astype(int)
@@ -92,13 +97,16 @@ def test_autocorrelated_rows(call, folder):
     assert call(*options).err == ""
 
 
-def test_design_effect_is_that_of_the_scores():
-    """Rows count as many times less as the variance of a covariance is larger."""
+def test_rows_that_count_as_one_are_the_design_effect_of_t():
+    """The square of T of independent noise is 1 on average."""
     rng = np.random.default_rng(1)
-    n, rho = 400, 0.8
-    x, z = np.moveaxis(autocorrelated(n, rho, rng, (2, 2000)), 1, 0)
-    between = np.mean((x * z).mean(axis=0) ** 2) * n
-    assert between == pytest.approx((1 + rho**2) / (1 - rho**2), rel=0.15)
+    X = autocorrelated(4000, 0.8, rng, (1000,))
+    y = (rng.random(4000) < 0.1).cumsum() % 2  # its autocorrelation is 0.8, too
+    bank, neighbours = Bank(quantiles=False).update(X, y), Neighbours()
+    neighbours.take(Batch.of(X, y))
+    (hint,) = hints(bank, certificate(bank), neighbours, has_history=False)
+    count = float(re.search(r"about ([\d.]+) of them count as one", hint)[1])
+    assert count == pytest.approx(np.mean(t(bank.snapshot()) ** 2), rel=0.1)
 
 
 def test_hints_for_unordered_times_and_shuffled_rows(call, folder):
@@ -127,7 +135,7 @@ def test_rows_that_drift_do_not_look_shuffled(call, folder):
 
 def test_top_above_the_number_of_features_lists_all(call, stream):
     options = ["screen", stream, "--target", "kind", "--half-life", "none"]
-    assert call(*options).err == ""  # not asked for
+    assert call(*options).err == ""  # not requested
     assert call(*options, "--top", 5).err == ""
     assert call(*options, "--top", 50).err == "--top 50: all 5 features are listed.\n"
     options[-1] = "auto"

@@ -111,11 +111,11 @@ def test_killed_at_random_points_it_ends_with_the_same_bits(make, folder):
             n_killed += server.run(arguments, point()) == -9
             if state.exists():
                 Checkpoint.load(state)  # it is whole
-            if draw.random() < 0.3:  # and again, somewhere in what is left
+            if draw.random() < 0.3:  # and again, at some later moment
                 server.run([*arguments, "--resume"], point())
             assert server.run([*arguments, "--resume"]) == 0
             assert (state.read_bytes(), ranking.read_bytes()) == expected
-            assert not list(folder.glob(".*"))  # what a killed process left is gone
-        assert n_killed > POINTS // len(INPUTS) // 4  # on a busy machine many come to their end
+            assert not list(folder.glob(".*"))  # files of the killed process are removed
+        assert n_killed > POINTS // len(INPUTS) // 4  # on a busy machine many finish
     finally:
         server.close()

@@ -1,4 +1,4 @@
-"""Limits: what a run does at them, and that what it left out is never forgotten."""
+"""Runs at their limits, which keep reporting what they left out."""
 
 import json
 from pathlib import Path
@@ -113,7 +113,7 @@ def test_inspect_and_merge_report_ignored_values(call):
         "rows": 90,
         "features": 0,
         "values": 0,
-    }  # a bank knows of no values
+    }  # a bank does not count values
     assert "beyond the limits   90 rows left out\n" in call("inspect", "m.dsv").out
 
 
@@ -125,7 +125,7 @@ def test_limits_that_were_not_reached_are_not_reported(call):
 
 
 def test_a_run_continues_if_late_columns_exceed_the_limit(call):
-    """Every batch of svmlight has all columns, but most of them show their first value late."""
+    """Every batch of svmlight has all columns, but most of them have their first value late."""
     lines = [
         f"{i % 2} "
         + " ".join(f"{(37 * i + 401 * j) % 20_000 + 40_000 * j}:1" for j in range(1, 30))

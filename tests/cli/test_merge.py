@@ -1,4 +1,4 @@
-"""``merge``: what it makes of several banks, and which it refuses."""
+"""``merge``: the bank it makes of several ones, and which it refuses."""
 
 import json
 import subprocess
@@ -118,7 +118,7 @@ def test_states_of_other_columns_do_not_merge(one, other, reason, call, folder):
     assert reason in err
     assert not (folder / "c.dsv").exists()
     assert call("merge", "a.dsv", "a.dsv", "-o", "c.dsv").code == 0
-    # A bank alone says nothing of columns, but what comes after it does.
+    # A bank alone has no columns, but a later state does.
     assert reason in call("merge", "c.dsv", "a.dsv", "b.dsv", "-o", "d.dsv").err
 
 

@@ -87,7 +87,7 @@ def test_no_progress_bar_without_a_terminal(run, monkeypatch):
         assert isinstance(watch, Quiet)
 
 
-def test_on_a_real_terminal(stream):
+def test_a_terminal_gets_progress_and_a_table_with_lines(stream):
     ours, theirs = pty.openpty()
     command = [DRIFTSIEVE, "screen", str(stream), "--target", "kind", "--top", "2"]
     environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100"}

@@ -73,7 +73,7 @@ def test_a_file_that_has_grown_is_read_as_before(call):
     ("times", "half_life", "seconds"),
     [("days", "30d", 2_592_000), ("days", "12h", 43_200), ("seconds", "90s", 90), ("rows", "5", 5)],
 )
-def test_half_lives(call, times, half_life, seconds):
+def test_half_life_is_kept_in_ticks_and_checked_at_a_resume(call, times, half_life, seconds):
     day = np.datetime64("2024-01-01") + np.arange(60)
     column = {"days": day, "seconds": np.arange(60), "rows": None}[times]
     given = np.zeros(60) if column is None else column
@@ -124,7 +124,7 @@ def test_ambiguous_header_error_names_the_options(call):
 
 
 @pytest.mark.parametrize(("threads", "code"), [("-1", 0), ("-2", 0), ("0", 2), ("2000", 2)])
-def test_numbers_of_threads(call, threads, code):
+def test_threads_must_be_a_valid_number(call, threads, code):
     write("a.csv", ROWS)
     result = call("screen", "a.csv", "--target", "y", "--top", 0, "--threads", threads)
     assert result.code == code

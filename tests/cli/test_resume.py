@@ -1,4 +1,4 @@
-"""``--state`` and ``--resume``: what may change between two runs, and what is refused."""
+"""``--state`` and ``--resume``: which changes between two runs are allowed, and which refused."""
 
 import shutil
 import signal
@@ -62,7 +62,7 @@ def test_resume_without_a_state_begins(command, call):
     code, _, err = call(*command, "--resume")
     assert code == 0
     assert err == "s.dsv does not exist yet. Starting at the first row.\n"
-    assert call(*command, "--resume").code == 0  # at the end there is nothing to do but to tell
+    assert call(*command, "--resume").code == 0  # at the end of the input only messages are left
 
 
 @pytest.mark.parametrize(

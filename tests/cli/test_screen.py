@@ -123,7 +123,7 @@ def test_it_prints_plain_columns_into_a_pipe(call, stream):
     assert "\x1b" not in out
 
 
-def test_json_for_machines(call, stream):
+def test_json_has_the_ranking_and_the_counts(call, stream):
     code, out, err = call(
         "screen",
         stream,

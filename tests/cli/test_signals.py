@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: a checkpoint, a line that says how to go on, and the exit code."""
+"""Ctrl-C and SIGTERM: a checkpoint, a message on how to continue, and the exit code."""
 
 import importlib
 import os
@@ -26,7 +26,7 @@ def wait_for(condition) -> None:
 
 
 def stopped(arguments: list[str], text: str, number: int) -> tuple[int, str]:
-    """Feed the text, send the signal once the command waits for more; exit code and last words."""
+    """Feed the text, send the signal once the command waits for more; exit code and messages."""
     process = subprocess.Popen(
         [DRIFTSIEVE, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -52,7 +52,7 @@ def results() -> tuple[bytes, bytes, bytes]:
 def test_a_signal_writes_a_checkpoint_and_prints_how_to_continue(
     number, code, call, stream, monkeypatch
 ):
-    lines = csv_text(6000)  # of which the first 4,096 are looked at before any is screened
+    lines = csv_text(6000)  # of which the first 4,096 are inspected before any is screened
     stream.write_text(lines)
     part = "".join(lines.splitlines(keepends=True)[:5560])  # inside the sixth batch
     options = ["--target", "kind", "--half-life", "100", "--batch-size", "1000", "--out", "r.csv"]
@@ -90,7 +90,7 @@ class Interrupting:
 @pytest.mark.parametrize(
     ("where", "rows"),
     [
-        ("driftsieve.bank.Bank.update", 300),  # the batch in hand is finished
+        ("driftsieve.bank.Bank.update", 300),  # the current batch is finished
         ("driftsieve.sources.files.csv.text.chunked", 0),  # waiting for input: at once
         ("driftsieve.history.ScoreHistory.record", 300),
         ("driftsieve.cli.checkpoint.Checkpoint.save", 300),

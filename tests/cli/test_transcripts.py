@@ -1,4 +1,4 @@
-"""The transcripts of the README and the docs are true: each command prints what they show.
+"""The transcripts of the README and the docs are correct: each command prints this output.
 
 ``...`` stands for anything within a line.
 """

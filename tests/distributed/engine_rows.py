@@ -63,7 +63,7 @@ def assert_scores(
     X: Any = None,
     **settings: Any,
 ) -> None:
-    """The table holds what one bank that sees all rows gives, up to the rounding of sums."""
+    """The table equals that of one bank of all rows, up to the rounding of sums."""
     X = data.X if X is None else X
     snap = ds.Bank(**settings).update(X, data.y, weight, time).snapshot()
     assert snap.rank_error is not None
@@ -78,7 +78,7 @@ def assert_scores(
 
 
 def assert_within_epsilon(bank: ds.Bank, X: NDArray[np.float64], y: NDArray[Any]) -> None:
-    """The promise of the bank: the rank of every edge, class by class, is right within epsilon."""
+    """The guarantee of the bank: the rank of every edge in every class is right within epsilon."""
     snap = bank.snapshot()
     assert snap.bin_weights is not None
     assert snap.edges is not None

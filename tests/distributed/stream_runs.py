@@ -81,7 +81,7 @@ def kill_twice(home: Path, data: Rows, cuts: list[int], row: int, kind: str) -> 
 
 
 def uncommitted(killed: Path, out: Path) -> None:
-    """Copy a killed query. As far as Spark knows, micro-batch 2 has not been done."""
+    """Copy a killed query. In Spark's checkpoint, micro-batch 2 is not done."""
     shutil.copytree(killed / "check", out / "check")
     shutil.copytree(killed / "ranking", out / "ranking")
     commits = out / "check" / "spark" / "commits"

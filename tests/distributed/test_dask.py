@@ -202,7 +202,7 @@ def test_the_merged_bank_can_be_updated() -> None:
     assert bank.n_threads is None
 
 
-def test_pruned_banks_keep_their_promise() -> None:
+def test_pruned_banks_stay_within_epsilon() -> None:
     rng = np.random.default_rng(10)
     y = rng.integers(0, 2, 20_000)
     X = np.column_stack([rng.normal(size=20_000) + y, np.sort(rng.lognormal(size=20_000))])
@@ -242,7 +242,7 @@ def test_bad_input_gives_the_message_of_the_core() -> None:
 
 
 def declared(chunks: list[Any], shapes: list[tuple[int, int]], axis: int) -> Any:
-    """Chunks that are said to have these shapes."""
+    """Chunks with these stated shapes."""
     made = [
         da.from_delayed(dask.delayed(chunk, traverse=False), shape, float, meta=np.empty((0, 0)))
         for chunk, shape in zip(chunks, shapes, strict=True)

@@ -1,4 +1,4 @@
-"""Which Java there is, said in one sentence."""
+"""Messages about the Java that is installed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from driftsieve.distributed.java import find_java
+from tools.java import find_java
 
 
 def java(folder: Path, version: str) -> Path:
-    """A home whose java is of this version."""
+    """A JAVA_HOME folder with java of this version."""
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
@@ -37,7 +37,7 @@ def test_old_java_is_an_error(
         find_java()
 
 
-def test_no_java_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_java_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(RuntimeError, match=r"Spark needs Java 17 or newer.*\(no java is on PATH\)"):

@@ -125,7 +125,7 @@ def test_partitions_without_values_of_a_column_or_a_class(spark: Any, score: str
 
 
 def batch_sizes(selected: Any) -> list[int]:
-    """The rows of each batch that a task of Python is handed."""
+    """The number of rows of each batch that a Python task gets."""
 
     def sizes(batches: Any) -> Any:
         import pyarrow as pa
@@ -145,7 +145,7 @@ def test_batches_have_another_size_within_a_job_alone(spark: Any) -> None:
         assert batch_sizes(roles.select(df)) == [4096, 1904]  # 2¹⁸ values
         spark.conf.set(BATCH_ROWS, 5000)
         try:
-            assert batch_sizes(roles.select(df)) == [5000, 1000]  # what the session says goes first
+            assert batch_sizes(roles.select(df)) == [5000, 1000]  # that of the session goes first
         finally:
             spark.conf.unset(BATCH_ROWS)
     assert batch_sizes(roles.select(df)) == [6000]
@@ -247,7 +247,7 @@ def test_without_an_order_rows_do_not_fade_by_place(spark: Any) -> None:
         screen(df, target="y", clock="batch")
 
 
-def test_pruned_banks_keep_their_promise(spark: Any) -> None:
+def test_pruned_banks_stay_within_epsilon(spark: Any) -> None:
     rng = np.random.default_rng(6)
     y = rng.integers(0, 2, 20_000)
     X = np.column_stack([rng.normal(size=20_000) + y, np.sort(rng.lognormal(size=20_000))])

@@ -61,7 +61,7 @@ def killed(spark_home: None, tmp_path_factory: pytest.TempPathFactory) -> Path: 
 
 @pytest.fixture(scope="module")
 def unharmed(spark: Any, killed: Path) -> dict[str, Any]:
-    """What a query that was never killed gives."""
+    """The results of a query that was never killed."""
     out = killed / "unharmed"
     start(spark, str(killed / "in"), str(out), trigger=NOW, **OPTIONS).awaitTermination()
     found = rankings(out)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # A block that cannot run here says why: <!-- no-run: needs a cluster -->
 BLOCK = re.compile(
@@ -26,9 +25,21 @@ def blocks(page: str) -> list[tuple[int, str]]:
     ]
 
 
+PAGES = [
+    path
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if blocks(path.read_text(encoding="utf-8"))
+]
+
+
+def test_the_examples_are_found() -> None:
+    assert ROOT / "README.md" in PAGES
+    assert len(PAGES) > 6
+
+
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_examples_run(
+def test_examples_run_and_print_the_stated_values(
     path: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -39,7 +50,7 @@ def test_examples_run(
     namespace: dict[str, object] = {"__name__": "__main__"}
     for line, code in blocks(path.read_text(encoding="utf-8")):
         if "pyspark" in code:
-            request.getfixturevalue("spark")  # or skip what is left of the page, without Java
+            request.getfixturevalue("spark")  # or skip the rest of the page, without Java
         # Blank lines put the page's own line number into a traceback.
         exec(compile("\n" * line + code, str(path), "exec"), namespace)
         printed = capsys.readouterr().out.splitlines()

@@ -45,7 +45,7 @@ def public_objects(module_name: str) -> Iterator[tuple[str, object]]:
 
 
 def missing_parts(found: object, *, examples: bool = True) -> set[str]:
-    """What the docstring of a class, function, method or property does not have."""
+    """The parts that the docstring of a class, function, method or property does not have."""
     found = getattr(found, "__func__", found)
     text = inspect.getdoc(found) or ""
     needed = {"a summary"}

@@ -1,4 +1,4 @@
-"""The examples do what their pages say."""
+"""The examples have the results that their pages state."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_updated_screener_beats_a_fixed_one_on_spam(data_dir: Path) -> None:
     assert updated > fixed + 0.02
 
 
-def test_the_example_says_that_it_needs_data() -> None:
+def test_the_example_reports_missing_data() -> None:
     environment = {"PATH": "/usr/bin"}
     run = subprocess.run(
         [sys.executable, str(EXAMPLE)], capture_output=True, text=True, env=environment

@@ -1,10 +1,11 @@
-"""The examples of the gallery run, print what they promise, and become pages and notebooks."""
+"""The examples of the gallery run, print the stated output, and become pages and notebooks."""
 
 import json
 import re
 from pathlib import Path
 
 import pytest
+
 from tools import gallery
 
 ROOT = Path(__file__).resolve().parents[2]

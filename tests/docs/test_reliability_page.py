@@ -13,7 +13,7 @@ TESTS = "\n".join(path.read_text() for path in ROOT.joinpath("tests").rglob("tes
 
 
 def rows() -> list[tuple[str, str]]:
-    """What is tested, and the cell that says by what, of all tables with such a column."""
+    """The tested statement and the cell that names its test, of all tables with such a column."""
     found, column = [], None
     for line in PAGE.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]

@@ -20,14 +20,24 @@ def test_every_public_name_is_in_the_reference(name: str) -> None:
     assert errors or re.search(rf"^::: driftsieve\.{name}\b", REFERENCE, re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_picture_exists_and_its_section_names_the_command_that_makes_it(path: Path) -> None:
-    text = re.sub(r"^<div.*?^</div>", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-    for section in re.split(r"^## ", text, flags=re.MULTILINE):
-        pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", section)
-        assert all((path.parent / picture).is_file() for picture in pictures)
-        if pictures:
-            assert re.search(r"\b(make [a-z-]+|driftsieve reproduce [a-z0-9-]+)", section)
+def sections_with_pictures() -> list[tuple[Path, str, list[str]]]:
+    """The folder of a page, the text of a section and its pictures."""
+    found = []
+    for path in PAGES:
+        page = path.read_text("utf-8")
+        text = re.sub(r"^<div.*?^</div>", "", page, flags=re.MULTILINE | re.DOTALL)
+        for section in re.split(r"^## ", text, flags=re.MULTILINE):
+            pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", section)
+            found += [(path.parent, section, pictures)] if pictures else []
+    return found
+
+
+def test_every_picture_exists_and_its_section_names_the_command_that_makes_it() -> None:
+    found = sections_with_pictures()
+    assert len(found) > 3
+    for folder, section, pictures in found:
+        assert all((folder / picture).is_file() for picture in pictures)
+        assert re.search(r"\b(make [a-z-]+|driftsieve reproduce [a-z0-9-]+)", section)
 
 
 def test_broken_link_fails_the_build(tmp_path: Path) -> None:

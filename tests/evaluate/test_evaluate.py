@@ -85,7 +85,7 @@ def test_updated_screener_beats_a_fixed_one_under_drift():
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_river_classifiers(kind):
+def test_river_classifiers_learn_the_selected_features(kind):
     X, y = drifting(600, half=600)
     X = np.where(np.abs(X) < 0.3, 0, X)
     frames = [
@@ -105,7 +105,7 @@ def test_river_classifiers(kind):
     assert "b" in learner.weights
 
 
-def test_river_dense_and_sparse_rows_say_the_same():
+def test_river_dense_and_sparse_rows_give_the_same():
     X, y = drifting(300, half=300)
     losses = [
         prequential(
@@ -214,7 +214,7 @@ def masking():
 
 
 class Counting(SGDClassifier):
-    """Knows how many rows of each class it has learned."""
+    """Counts the rows of each class that it has learned."""
 
     def partial_fit(self, X, y, classes=None):
         self.learned = getattr(self, "learned", Counter()) + Counter(y.tolist())
@@ -270,7 +270,7 @@ def test_river_classifiers_learn_every_row():
 @pytest.mark.parametrize(
     ("backend", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame), ("pyarrow", pa.Table)]
 )
-def test_frames_of_any_kind(backend, kind):
+def test_result_is_a_frame_of_the_backend(backend, kind):
     X, y = drifting(300)
     y[:100] = 0  # no learner yet, so an empty selection comes first
     stream = pairs(X, y)
@@ -300,7 +300,7 @@ def test_wrong_prediction_with_probability_1_has_a_finite_loss():
     assert frame["log_loss"][0] == pytest.approx(-share * np.log(np.finfo(float).eps))
 
 
-def test_bad_arguments():
+def test_invalid_arguments_are_an_error():
     X, y = drifting(300)
     screener = FeatureScreener(k=2, output="mask")
     with pytest.raises(ValueError, match="every must be at least 1, got 0"):

@@ -106,7 +106,7 @@ def test_a_river_learner_without_a_screener_identifies_features_by_name(stream):
         prequential([*stream(FRAME), (X, Y)], None, linear_model.LogisticRegression())
 
 
-def test_a_growing_stream():
+def test_sparse_columns_may_be_added_with_new_features_grow():
     def parts():
         for width, (part, y) in zip((2, 3, 3, 2, 3, 3), as_pairs(FRAME), strict=True):
             names = list("abc")[:width]

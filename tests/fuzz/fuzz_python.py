@@ -82,7 +82,7 @@ if __name__ == "__main__":
     for thing in gc.get_objects():  # the imports of an editable install cannot be instrumented
         if isinstance(thing, FunctionType) and str(thing.__module__).startswith(followed):
             atheris.instrument_func(thing)
-    gc.freeze()  # what was imported stays
+    gc.freeze()  # imported modules stay
     atheris.Setup(command, within_room(TARGETS[kind]), custom_mutator=mutate if with_json else None)
     ctypes.CDLL(None).__cxa_atexit(leave, None, None)  # the last to come is the first to be called
     atheris.Fuzz()

@@ -1,4 +1,4 @@
-"""Mutations that keep JSON what it is, which those of libFuzzer almost never do."""
+"""Mutations that keep JSON valid, which those of libFuzzer almost never do."""
 
 from __future__ import annotations
 

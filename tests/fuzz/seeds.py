@@ -1,4 +1,4 @@
-"""Small sound states of every kind: what fuzzing mutates, and what golden files hold."""
+"""Small valid states of every kind, for fuzzing and for the golden files."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _arrow_files(kind: str) -> Iterator[bytes]:
 
 
 def inputs(kind: str) -> Iterator[bytes]:
-    """Bytes of the kind, sound or nearly so, from which fuzzing starts."""
+    """Bytes of the kind, valid or nearly so, from which fuzzing starts."""
     if kind in STATES:
         yield from (state.to_bytes() for _, state in STATES[kind]())
     else:

@@ -1,4 +1,4 @@
-"""What is fuzzed on the Python side: bytes to a reader, which may only raise one plain error.
+"""The fuzzing targets in Python: bytes to a reader, which may only raise one plain error.
 
 States carry checksums and lengths, which a mutation would almost never get right, so the targets
 put them right first: what they try is hostility, not corruption. A state comes as its bytes, of
@@ -101,7 +101,7 @@ _MAGIC = {b"\x1f": ".csv.gz", b"B": ".csv.bz2", b"\xfd": ".csv.xz", b"\x28": ".c
 
 
 def _file(suffix: str | None) -> Callable[[bytes], None]:
-    """Reads files of that name, or compressed ones; what the settings are, the input says."""
+    """Reads files of that name, or compressed ones; the settings are part of the input."""
     memory = Path("/dev/shm")
     folder = tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None)
 

@@ -1,4 +1,4 @@
-"""Files that fuzzing found to take memory, end the process or raise what is no refusal."""
+"""Files found by fuzzing that took memory, ended the process or raised an unexpected error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def stream(table: pa.Table) -> bytes:
 
 
 def greedy_xz() -> bytes:
-    """The header of the first block asks for a dictionary of 4 GiB."""
+    """The header of the first block requests a dictionary of 4 GiB."""
     data = bytearray(lzma.compress(b"a,y\n1,0\n2,1\n"))
     end = 12 + (data[12] + 1) * 4  # of the header of the block, behind that of the stream
     data[16] = 40  # the size of the dictionary: 4 GiB

@@ -58,7 +58,7 @@ def faded_sparse() -> ds.Bank:
     first, second = (ds.Bank(0.05, half_life=400.0, clock="time") for _ in range(2))
     first.update(batch(slice(0, 2000)))
     second.update(batch(slice(2000, 2900)))
-    first.merge(second)  # hands what is logged to the features
+    first.merge(second)  # adds logged values to the features
     return first.update(batch(slice(2900, 3000)))
 
 

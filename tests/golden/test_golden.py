@@ -34,7 +34,7 @@ def test_a_golden_file_is_stored_again_bit_for_bit(name: str) -> None:
 
 
 @every("bank_dense")
-def test_the_dense_bank(path: Path) -> None:
+def test_dense_bank_has_the_scores_of_its_rows(path: Path) -> None:
     bank = ds.Bank.from_bytes(path.read_bytes())
     X, y, weight, _ = make.rows(3400)
     X[::13, 1] = np.nan
@@ -102,7 +102,9 @@ def test_the_bank_of_many_classes(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "clock"), [("bank_ladder", "row"), ("bank_sparse_ladder", "time")]
 )
-def test_a_bank_of_several_half_lives(name: str, clock: str, half_life: float) -> None:
+def test_bank_of_several_half_lives_has_the_scores_of_its_rows(
+    name: str, clock: str, half_life: float
+) -> None:
     X, y, weight, t = make.rows()
     ticks = t if clock == "time" else np.arange(3000.0)
     weight *= ds.offline.clock_weights(ticks, clock="time", half_life=half_life)
@@ -118,7 +120,7 @@ def test_a_bank_of_several_half_lives(name: str, clock: str, half_life: float) -
 
 
 @every("learned")
-def test_the_learned_bank(path: Path) -> None:
+def test_learned_bank_has_the_scores_of_its_rows(path: Path) -> None:
     bank = LearnedBank.from_bytes(path.read_bytes())
     X, y, weight, _ = make.rows(2900)
     weight *= ds.offline.clock_weights(np.arange(2900.0), clock="time", half_life=100.0)
@@ -130,7 +132,7 @@ def test_the_learned_bank(path: Path) -> None:
 
 
 @every("screener")
-def test_the_screener(path: Path) -> None:
+def test_screener_has_the_scores_of_its_rows(path: Path) -> None:
     screener = ds.FeatureScreener.from_bytes(path.read_bytes())
     X, y, weight, _ = (part[:2200] for part in make.rows())
     weight = weight * ds.offline.clock_weights(np.arange(2200.0), clock="time", half_life=700.0)
@@ -143,7 +145,7 @@ def test_the_screener(path: Path) -> None:
 
 
 @every("checkpoint")
-def test_the_checkpoint(path: Path) -> None:
+def test_checkpoint_has_its_bank_place_and_history(path: Path) -> None:
     checkpoint = Checkpoint.from_bytes(path.read_bytes())
     X, y, _, _ = make.rows()
     exact = ds.scores.t(ds.offline.snapshot(X, y))

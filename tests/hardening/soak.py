@@ -1,4 +1,4 @@
-"""A long life: a faded stream whose features come and go, then its scores against offline ones.
+"""A very long faded stream of changing features; its scores are compared with offline ones.
 
     python tests/hardening/soak.py --rows 100_000_000
 
@@ -68,7 +68,7 @@ class Result:
     nbytes: dict[int, int]  # rows to the bytes of both banks
     peak_rss_mb: dict[int, int]  # rows to the largest resident set so far
     compared: int  # columns that were in use in the last GONE half-lives
-    gone: float  # largest Fisher score of the others, which is 0 but for what has faded
+    gone: float  # largest Fisher score of the others, which is 0 except for faded rows
     moments: float  # largest relative difference of T and Fisher
     exact: float  # largest difference of the others, for columns of few values
     sketched: float  # the same for columns of many values
@@ -109,7 +109,7 @@ def soak(n_rows: int, half_life: int = 50_000, chunk: int = 250_000, stay: int =
 def compare(
     snap: Snapshot, X: np.ndarray, y: np.ndarray, weight: np.ndarray, epsilon: float
 ) -> tuple[float, ...]:
-    """The number of columns in use and the five differences that ``Result`` tells."""
+    """The number of columns in use and the five differences of ``Result``."""
     truth = ds.offline.snapshot(X, y, sample_weight=weight)
     by_column = sparse.csc_array(X)
     alive = (weight @ (by_column != 0)) > 2.0**-GONE

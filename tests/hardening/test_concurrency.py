@@ -104,7 +104,7 @@ def test_second_thread_gets_an_error_during_a_merge():
     assert bank.merge(other).merge(bank).n_rows == 2  # with itself is fine
 
 
-def test_many_banks_at_once():
+def test_banks_in_many_threads_equal_those_of_one_thread():
     inputs = [batch(seed) for seed in range(12)]
     expected = [ds.Bank(n_threads=1).update(X, y).to_bytes() for X, y in inputs]
 

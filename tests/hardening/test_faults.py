@@ -1,4 +1,4 @@
-"""What goes wrong around a run: full disks, read-only folders, files that change, broken pipes.
+"""Faults around a run: full disks, read-only folders, files that change, broken pipes.
 
 SIGTERM and SIGKILL are tested in tests/cli/test_signals.py, tests/cli/test_kill.py and
 tests/_storage/test_atomic.py.
@@ -210,7 +210,7 @@ def test_resume_with_a_grown_file_is_refused(folder, capfd):
 
 
 def test_truncated_row_is_reported(folder):
-    """Whoever writes the file has come half-way through a row."""
+    """The writer of the file has written half of a row."""
     source = write(folder / "a.csv", [*csv_lines(100), "1.5,0.2"])
     with pytest.raises(SourceError, match=r"a\.csv, line 102: A row must have 5 columns, got 2."):
         list(ds.as_batches(source, target="y"))
@@ -249,7 +249,7 @@ def test_closed_output_pipe_ends_the_command_quietly(folder):
 
 @pytest.mark.usefixtures("folder")
 def test_input_that_breaks_off_keeps_the_rows_before():
-    """What a pipe delivered is counted, be it the end or not: a pipe does not tell."""
+    """All rows from a pipe count, because a broken pipe looks the same as its end."""
     text = "a,b,c,d,y\n" + "".join(csv_lines(450))
     done = screen("-", "--format", "csv", "--state", "s.dsv", input=text)
     assert done.returncode == 0, done.stderr

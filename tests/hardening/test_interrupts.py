@@ -21,7 +21,7 @@ DELAYS = [0.0002, 0.001, 0.003, 0.01]  # seconds; some come while the core works
 
 
 class StoppedError(Exception):
-    """What a handler of signals may raise at any moment, as that of Ctrl-C does."""
+    """An exception that a signal handler may raise at any moment, as that of Ctrl-C does."""
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def interrupted():
         raise StoppedError
 
     def call(work, delay):
-        gc.disable()  # what a handler raises in a callback of the collector is lost
+        gc.disable()  # an exception in a callback of the garbage collector is lost
         try:
             signal.setitimer(signal.ITIMER_REAL, delay)
             work()

@@ -1,4 +1,4 @@
-"""Limits: a clear error before memory is gone, or newcomers left out and counted."""
+"""Limits: a clear error before memory is used up, or new features and classes are ignored."""
 
 import math
 
@@ -38,7 +38,7 @@ def test_one_class_too_many_is_an_error_that_changes_nothing():
 
 
 def test_an_index_of_two_billion_is_refused_by_default():
-    """One line of an svmlight file could otherwise ask for eight gigabytes."""
+    """One line of an svmlight file could otherwise require eight gigabytes."""
     wide = sparse.csr_array(([1.0], ([0], [2_000_000_000])), shape=(1, 2_000_000_001))
     bank = ds.Bank()
     with pytest.raises(LimitError, match="at most max_features=10000000"):
@@ -104,7 +104,7 @@ def test_merging_beyond_a_limit_is_an_error_with_ignore_new():
     "options", [{}, {"half_life": 300}, {"quantiles": False}, {"moments": False}]
 )
 def test_the_state_is_never_larger_than_the_bound(is_sparse, n_classes, epsilon, options):
-    """The bound that costs no look at the rows, kept over many batches or measured again."""
+    """The bound without reading the rows, kept over many batches or measured again."""
     rng = np.random.default_rng([n_classes, is_sparse])
     bank = ds.Bank(epsilon, **options)
     for k in range(25):
@@ -217,7 +217,7 @@ def test_the_batch_clock_ticks_for_batches_left_out():
         ({"on_limit": "evict"}, ValueError, "on_limit must be"),
     ],
 )
-def test_limits_are_checked(arguments, error, message):
+def test_invalid_limits_are_an_error(arguments, error, message):
     with pytest.raises(error, match=message):
         ds.Bank(**arguments)
 

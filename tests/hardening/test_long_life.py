@@ -122,7 +122,7 @@ def test_clock_out_of_range_is_refused():
     assert bank.to_bytes() == before
 
 
-def test_a_short_soak():
+def test_scores_after_a_long_faded_stream_equal_offline_scores():
     result = soak(400_000, half_life=2000, chunk=10_000, stay=1)
     assert result.rows == 400_000
     assert result.compared > 40

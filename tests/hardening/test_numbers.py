@@ -18,7 +18,7 @@ LARGEST = np.finfo(np.float64).max
 
 
 def scores(X, y, weight=None, **options):
-    """All scores, none of them NaN; nor is a p-value."""
+    """All scores; checks that no score and no p-value is NaN."""
     snap = ds.Bank(0.001, **options).update(X, y, sample_weight=weight).snapshot()
     for score in SCORES.values():
         p = np.zeros(1) if score.pvalues is None else score.pvalues(snap)

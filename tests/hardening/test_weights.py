@@ -1,4 +1,4 @@
-"""Weights of many sizes in one feature: what is light is neither lost nor made up."""
+"""Weights of many sizes in one feature: light rows are neither lost nor invented."""
 
 import copy
 
@@ -60,13 +60,13 @@ def test_a_merged_feature_that_was_missing_for_many_half_lives_keeps_the_budget(
             bank = ds.Bank(missing="ignore", clock="time", half_life=half_life)
             banks.append(bank.update(X, y, time=t))
         snap = banks[0].merge(banks[1]).merge(banks[2]).snapshot()
-        # what the bins hold are the rows that are there: the class weights are a difference
+        # the bins have the rows themselves, while the class weights are a difference
         assert snap.rank_error[0] <= 0.01 * snap.bin_weights[0].sum() * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("options", [{}, {"moments": False}, {"quantiles": False}])
 def test_zeros_without_weight_leave_no_trace_in_a_sparse_bank(options):
-    """Nor do those that have faded away."""
+    """The same for rows that have faded away."""
     rng = np.random.default_rng(0)
     for _ in range(30):
         y = rng.integers(0, 2, 40)

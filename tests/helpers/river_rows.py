@@ -1,4 +1,4 @@
-"""Rows of dictionaries whose keys come and go, and screeners that learned them."""
+"""Rows of dictionaries with changing keys, and screeners that learned them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from driftsieve.river import FeatureScreener
 
 
 def rows_of(n=400, seed=0):
-    """Rows whose keys come and go: a from the start, late from row 100 on, rare now and then."""
+    """Rows with changing keys: a from the start, late from row 100 on, rare sometimes."""
     rng = np.random.default_rng(seed)
     rows, labels = [], []
     for i in range(n):

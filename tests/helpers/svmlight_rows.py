@@ -1,4 +1,4 @@
-"""What the tests of the svmlight parser share."""
+"""Helpers of the tests of the svmlight parser."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def parse(*pieces: bytes, **options: Any) -> Rows:
 
 
 def fault(text: bytes, **options: Any) -> str:
-    """What is wrong with the one row of the text."""
+    """The fault of the one row of the text."""
     rows = parse(text, **options)
     assert (len(rows[0]), len(rows[4])) == (0, 1)
     return rows[5][0]

@@ -44,7 +44,7 @@ def test_records_the_given_scores():
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_records_a_snapshot(score):
+def test_a_recorded_snapshot_gives_its_scores(score):
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 200)
     X = rng.normal(size=(200, 6)) + np.outer(y, [0, 3, 0, 1, 0, 0])
@@ -113,11 +113,11 @@ def test_drops_the_feature_that_was_best_the_longest_ago():
     history.record(2, [9, 0, 8, 0, 0, 0, 0])
     history.record(3, [9, 0, 0, 8, 0, 0, 0])
     assert set(history.features.tolist()) == {0, 1, 2, 3}
-    history.record(4, [0, 0, 0, 0, 9, 8, 0])  # two newcomers: 1 goes, then 2
+    history.record(4, [0, 0, 0, 0, 9, 8, 0])  # two new ones: 1 is dropped, then 2
     assert set(history.features.tolist()) == {0, 3, 4, 5}
     first_of_5 = history.ranks[:, history.features.tolist().index(5)]
     np.testing.assert_array_equal(first_of_5, [0, 0, 0, 2])
-    history.record(5, [1, 0, 0, 2, 0, 8, 9])  # 0 and 3 were best at 3 alike: 0 ranks worse now
+    history.record(5, [1, 0, 0, 2, 0, 8, 9])  # 0 and 3 were both best at 3: 0 ranks worse now
     assert set(history.features.tolist()) == {3, 4, 5, 6}
 
 
@@ -244,7 +244,7 @@ def test_empty_history_has_no_records():
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
-def test_frame(backend):
+def test_to_frame_has_a_row_for_each_record_of_a_followed_feature(backend):
     pytest.importorskip(backend)
     history = ScoreHistory(k=1, margin=0, max_features=2)  # follows the best 1
     for position, scores in [(10, [1.0, 2.0, 3.0]), (20, [1.0, np.inf, 3.0])]:
@@ -274,7 +274,7 @@ def test_missing_backend_package_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize("what", ["rank", "score"])
-def test_plot(what):
+def test_plot_draws_the_best_features(what):
     pytest.importorskip("altair")
     history = ScoreHistory(k=2)
     history.record(1, [3, 2, 1], ["a", "a", '</script>"'])
@@ -373,7 +373,7 @@ def test_members_that_do_not_exist_are_refused():
         ({"max_features": 23}, "max_features must be an integer of at least 24, got 23"),
     ],
 )
-def test_bad_parameters(parameters, message):
+def test_invalid_parameters_are_an_error(parameters, message):
     with pytest.raises(ValueError, match=message):
         ScoreHistory(**parameters)
 

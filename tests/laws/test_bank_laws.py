@@ -28,8 +28,8 @@ def assert_same(a: Snapshot, b: Snapshot, rtol: float = 1e-9) -> None:
     tiny = 1e-12 * max(a.W, b.W)
     assert_allclose(a.class_weight, b.class_weight, rtol=rtol, atol=tiny)
     assert_allclose(a.weight, b.weight, rtol=rtol, atol=tiny)
-    # The weight of the zeros of a sparse feature is a difference, so what is left of a class after
-    # fading and missing values loses digits in proportion; what has faded away says nothing.
+    # The weight of the zeros of a sparse feature is a difference, so a class that is mostly faded
+    # or missing loses digits in proportion; one that has faded away is not compared.
     present = b.weight > tiny
     slack = rtol + 1e-14 * max(a.W, b.W) / b.weight[present]
     for ours, theirs in ((a.mean, b.mean), (a.var, b.var)):
@@ -212,7 +212,7 @@ def test_reading_changes_nothing(stream: Stream) -> None:
 @given(streams(max_rows=2000))
 @settings(max_examples=40)
 def test_rank_error_is_within_the_certificate(stream: Stream) -> None:
-    """Bins are read at another resolution, so that errors inside the five bins show as well."""
+    """Bins are read at another resolution, to find errors within the five bins as well."""
     for as_input in (np.asarray, CSR):
         part = stream.part(slice(None))
         snapshot = stream.bank().update(**{**part, "X": as_input(stream.X)}).snapshot(n_bins=50)

@@ -1,6 +1,6 @@
-"""Banks stay small and honest however many are merged, in whatever tree.
+"""Banks stay small and within their guarantee after any number and tree of merges.
 
-Every mini-bin that a bank keeps is in its bytes, so the bytes tell how long its lists are.
+Every mini-bin that a bank keeps is in its bytes, so the bytes show how long its lists are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the tests of SparseFSA share."""
+"""Helpers of the tests of SparseFSA."""
 
 from __future__ import annotations
 

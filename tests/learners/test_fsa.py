@@ -1,4 +1,4 @@
-"""What SparseFSA promises."""
+"""The guarantees of SparseFSA."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_scikit_learn_checks(estimator: SparseFSA, check: Any) -> None:
 
 @pytest.mark.parametrize("mu", [0, 1, 10, 300])
 @pytest.mark.parametrize(("n_epochs", "k", "p"), [(1, 1, 1), (7, 3, 50), (100, 10, 557_510)])
-def test_schedule(n_epochs: int, k: int, p: int, mu: int) -> None:
+def test_schedule_follows_its_formula(n_epochs: int, k: int, p: int, mu: int) -> None:
     for e in range(1, n_epochs + 1):
         share = max(Fraction(0), Fraction(n_epochs - 2 * e, 2 * e * mu + n_epochs))
         exact = k + (p - k) * share
@@ -133,10 +133,10 @@ def test_lorenz_loss_is_robust_to_outliers() -> None:
     assert score["lorenz"] > score["logistic"] + 0.05
 
 
-def test_one_against_the_rest() -> None:
+def test_several_classes_are_fitted_one_against_the_rest() -> None:
     X, y, _ = linear()
     words = np.array(["ham", "news", "spam"])[y + (X[:, 0] > 0.5)]
-    whole = {"n_epochs": 20, "batch_size": 1000}  # one minibatch: the order of rows has no say
+    whole = {"n_epochs": 20, "batch_size": 1000}  # one minibatch: the order of rows does not matter
     model = SparseFSA(10, **whole).fit(X, words)
     assert model.classes_.tolist() == ["ham", "news", "spam"]
     for c, word in enumerate(model.classes_):
@@ -251,7 +251,7 @@ def test_sparsify_and_pickle_predict_the_same() -> None:
     np.testing.assert_array_equal(copy.coef_, model.coef_)
 
 
-def test_dexter(data_dir: Path) -> None:
+def test_dexter_is_classified_with_over_90_percent_accuracy(data_dir: Path) -> None:
     X, y = datasets.dexter(data_dir)
     for loss in LOSSES:
         model = SparseFSA(200, loss=loss, random_state=0).fit(X[:300], y[:300])

@@ -52,7 +52,7 @@ def test_bad_parameters(params: dict[str, Any], message: str) -> None:
         SparseFSA(**params).partial_fit(X, y, classes=[0, 1])
 
 
-def test_bad_input() -> None:
+def test_invalid_input_is_an_error() -> None:
     X, y, _ = linear(n=20)
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         SparseFSA().partial_fit(X, y)

@@ -279,7 +279,7 @@ def test_str_of_a_memory_is_a_sentence():
 
 
 def test_alternating_relevance_gives_equal_weights():
-    """No half-life then tells about the next rows, and least squares give all the weight 0."""
+    """No half-life then predicts the next rows, and least squares give all the weight 0."""
     rng = np.random.default_rng(0)
     bank = LearnedBank(k=1)
     for i in range(8):

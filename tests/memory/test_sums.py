@@ -70,7 +70,7 @@ def test_earlier_reviews_fade():
     np.testing.assert_allclose(sums.weights(), [0.0, 1.0], atol=0.03)
 
 
-def test_sums_add_up():
+def test_sums_of_two_streams_are_added():
     rng = np.random.default_rng(3)
     one, other = (review(Sums.empty(2), [0.5, 0.5], 50, rng) for _ in range(2))
     both = one.plus(other)

@@ -38,7 +38,7 @@ def weighted_rows(draw, weights):
 
 @given(weighted_rows(st.integers(0, 4).map(float)), st.integers(2, 7))
 def test_edges_and_bins_follow_the_definition(rows, n_bins):
-    """Straight from the words, in whole numbers, without sorting or searching."""
+    """Directly from the definition, in whole numbers, without sorting or searching."""
     X, y, weight = rows
     snap = offline.snapshot(X, y, n_bins, sample_weight=weight)
     total = weight.sum()
@@ -167,7 +167,7 @@ def test_bad_parameters_are_named():
         offline.clock_weights(3, clock="wall")
 
 
-def test_clock_weights():
+def test_clock_weights_follow_each_clock():
     np.testing.assert_allclose(offline.clock_weights(4, decay=0.9), [0.729, 0.81, 0.9, 1])
     # An empty batch is a tick like any other.
     np.testing.assert_allclose(

@@ -1,4 +1,4 @@
-"""Reports to look at: a drifting stream, hostile names, many classes, many features."""
+"""Example reports: a drifting stream, hostile names, many classes, many features."""
 
 from dataclasses import replace
 

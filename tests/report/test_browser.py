@@ -150,7 +150,7 @@ def test_sort_by_every_column(open_page, drifting):
     assert column(page, 1) == ["1", "2", "3", "4", "5"]
 
 
-def test_search(open_page, drifting):
+def test_search_filters_the_table(open_page, drifting):
     page = open_page(drifting)
     page.fill("#search", "SENSOR 4")
     found = [name for name in drifting["names"] if "4" in name]
@@ -164,7 +164,7 @@ def test_search(open_page, drifting):
     assert page.locator("#detail h3").inner_text() == newest
 
 
-def test_keyboard_alone(open_page, drifting):
+def test_the_page_can_be_used_by_keyboard_alone(open_page, drifting):
     page = open_page(drifting)
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "search"
@@ -294,7 +294,7 @@ def test_many_classes_and_no_history(open_page, many_classes):
     assert "one value, 0" in page.locator("#detail").inner_text()
 
 
-def test_history_alone(open_page):
+def test_a_report_of_a_history_alone_has_dates_and_ranks(open_page):
     history = ScoreHistory("gini", k=1, every=60)
     for i, scores in enumerate([[0.1, 0.4, 0.3], [0.2, 0.4, 0.1], [0.5, 0.2, 0.1]]):
         history.record(1.7e9 + 3 * 86400 * i, scores)
@@ -436,7 +436,7 @@ def test_axes_of_time_have_several_dates_that_do_not_overlap(open_page, width, d
     assert all(a[1] < b[0] for a, b in pairwise(boxes))
 
 
-def test_print(open_page, drifting):
+def test_the_printed_page_is_light_and_without_controls(open_page, drifting):
     page = open_page(drifting, color_scheme="dark")
     ARTEFACTS.mkdir(exist_ok=True)
     pdf = page.pdf(path=ARTEFACTS / "report.pdf", format="A4")

@@ -105,7 +105,7 @@ def test_blocks_give_the_report_of_the_whole_snapshot(snap, monkeypatch):
         report.build(blocks[::2])
 
 
-def test_limits(snap, monkeypatch):
+def test_large_reports_list_the_best_features_only(snap, monkeypatch):
     monkeypatch.setattr(module, "MAX_LISTED", 4)
     monkeypatch.setattr(module, "MAX_CELLS", 3 * (4 + 5 * 2) + 1)
     data = report.build(snap)
@@ -132,7 +132,7 @@ def test_pvalues_are_computed_for_the_features_listed_only(snap, monkeypatch):
     assert data["distributions"][0]["features"] == whole["distributions"][0]["features"][:2]
 
 
-def test_history(snap):
+def test_report_has_the_records_of_the_history(snap):
     history = ScoreHistory(k=2)
     history.record(100, snap)
     history.record(200, [5, 4, 0, 0, 0, 0], snap.feature_names)
@@ -150,7 +150,7 @@ def test_history(snap):
     assert alone["scores"] == {"mutual_info": history.scores[-1].tolist()}
 
 
-def test_bad_input(snap):
+def test_invalid_arguments_are_an_error(snap):
     with pytest.raises(ValueError, match=r"score_func must be one of 't', 'fisher'.*, got 'mi'"):
         report.build(snap, score_func="mi")
     with pytest.raises(TypeError, match=r"must be a Snapshot, got Bank. Pass bank.snapshot\(\)"):

@@ -1,4 +1,4 @@
-"""The headline says what happened."""
+"""The headline describes the most important results."""
 
 import numpy as np
 import pytest

@@ -28,7 +28,7 @@ def tiny(run: ExperimentRun) -> Result:
     )
 
 
-def test_list_names_all() -> None:
+def test_list_names_all_experiments_and_data_sets() -> None:
     result = runner.invoke(app, ["--list"])
     assert result.exit_code == 0
     *names, sets = result.output.splitlines()

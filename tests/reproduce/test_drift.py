@@ -28,14 +28,14 @@ def test_detection_rate_is_the_share_of_true_features_among_the_selected() -> No
     assert record["rate"] == len(best & set(range(5, 13))) / 8
 
 
-def test_figure2(quick: Quick) -> None:
+def test_claims_of_figure2_hold(quick: Quick) -> None:
     result = quick("figure2")
     found = {claim.published: claim.holds for claim in result.claims}
     assert found["The five screening methods show very similar performance."]
     assert found["A fast shifting rate has a negative impact."]
     assert found["Adjusting the fading factor improves the detection rate for fast shifts too."]
 
-    # The slower the drift, the longer the best memory; it is never endless, nor the shortest.
+    # The slower the drift, the longer the best memory; it is neither infinite nor the shortest.
     heat = result.tables["d-heat"]
     shifts = sorted({cell["shift"] for cell in heat})
     best = [
@@ -48,7 +48,7 @@ def test_figure2(quick: Quick) -> None:
     assert all(0 <= row["rate"] <= 1 for table in result.tables.values() for row in table)
 
 
-def test_figure3(quick: Quick) -> None:
+def test_adaptation_wins_at_every_rate_with_a_fitted_decay_only(quick: Quick) -> None:
     """Adaptation wins at every rate if α is fitted to it; the published α does not."""
     result = quick("figure3")
     rows = result.tables["gain"]
@@ -65,7 +65,7 @@ def test_figure3(quick: Quick) -> None:
         assert row["rate"] == 1 or row["selected"] < 200
 
 
-def test_half_life(quick: Quick) -> None:
+def test_the_best_half_life_is_longer_for_slower_drift(quick: Quick) -> None:
     """At every rate some half-life beats none, and a longer one the slower the drift."""
     result = quick("half-life")
     (claim,) = result.claims

@@ -106,7 +106,7 @@ def test_wrong_checksum_is_deleted(site: Site, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_absent_and_offline(site: Site, tmp_path: Path) -> None:
+def test_missing_files_and_unreachable_hosts_are_an_error(site: Site, tmp_path: Path) -> None:
     with pytest.raises(FetchError, match="must be available, got 404"):
         download(f"{site.address}/none", tmp_path / "none")
     with pytest.raises(
@@ -173,7 +173,7 @@ def test_dorothea_lists_the_columns_that_are_one(site: Site, tmp_path: Path) -> 
     assert y.tolist() == [1, -1, 1]
 
 
-def test_url_days(site: Site, tmp_path: Path) -> None:
+def test_days_of_url_are_read_from_the_archive(site: Site, tmp_path: Path) -> None:
     files = {f"url_svmlight/Day{day}.svm": f"+1 {day + 1}:1\n" for day in (0, 120)}
     fetch(local(site, "url", tarred({**files, "url_svmlight/FeatureTypes": "x"})), tmp_path)
     (first, _), (last, y) = datasets.url_days(tmp_path)

@@ -17,7 +17,9 @@ from driftsieve.reproduce.offline_bins import offline_bins
     n_classes=st.integers(2, 4),
     as_sparse=st.booleans(),
 )
-def test_equals_offline(seed: int, n: int, n_bins: int, n_classes: int, as_sparse: bool) -> None:
+def test_bins_equal_those_of_offline(
+    seed: int, n: int, n_bins: int, n_classes: int, as_sparse: bool
+) -> None:
     rng = np.random.default_rng(seed)
     X = rng.integers(-3, 4, (n, 5)) * rng.integers(0, 2, (n, 5)) + 0.0
     X[:, 0] = rng.standard_normal(n)

@@ -56,7 +56,7 @@ def check_screens(result: Result, k: int) -> None:
             assert row["selected features"] == random["selected features"]
 
 
-def test_news20(quick_on_data: Quick) -> None:
+def test_some_screens_improve_fsa_on_news20(quick_on_data: Quick) -> None:
     result = quick_on_data("news20")
     check_screens(result, 1000)
     published = result.claims[0]
@@ -64,11 +64,11 @@ def test_news20(quick_on_data: Quick) -> None:
     assert published.holds, published
 
 
-def test_spam(quick_on_data: Quick) -> None:
+def test_screens_select_the_given_number_of_features_on_spam(quick_on_data: Quick) -> None:
     check_screens(quick_on_data("spam"), 500)
 
 
-def test_url(quick_on_data: Quick) -> None:
+def test_screens_do_not_improve_fsa_on_url(quick_on_data: Quick) -> None:
     published = quick_on_data("url").claims[0]
     assert published.published == "Screens do not improve Sparse FSA."
     assert published.holds, published

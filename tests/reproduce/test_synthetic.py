@@ -14,7 +14,9 @@ def whole(stream: DriftStream, size: int = 500) -> tuple[np.ndarray, np.ndarray]
 @pytest.mark.parametrize(
     ("correlation", "expected"), [("published", 0.25 / 1.25), ("stated", 0.5 / 1.5)]
 )
-def test_pairwise_correlation(correlation: Correlation, expected: float) -> None:
+def test_pairwise_correlation_is_that_of_the_rows(
+    correlation: Correlation, expected: float
+) -> None:
     stream = DriftStream(
         1000, n_rows=20_000, n_features=40, n_true=10, correlation=correlation, seed=1
     )

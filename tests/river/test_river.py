@@ -1,4 +1,4 @@
-"""Dictionaries are scored, ranked and selected as the definitions say, and as river expects."""
+"""Dictionaries are scored, ranked and selected by the definitions, and as river expects."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ GRID = [
         if check.__name__ not in screener._unit_test_skips()
     ],
 )
-def test_river_checks(screener, check):
+def test_passes_the_checks_of_river(screener, check):
     random.seed(3)  # some checks shuffle
     check(screener.clone())
 
@@ -90,7 +90,7 @@ def test_batch_clock_ticks_once_a_call():
     assert screener._bank._banks[0].now == 61
 
 
-def test_weights_and_times():
+def test_weights_and_times_count_as_offline():
     rows, labels = rows_of(80)
     rng = np.random.default_rng(2)
     w, t = rng.uniform(size=80), rng.permutation(80).astype(float)
@@ -225,7 +225,7 @@ def test_a_late_feature_with_one_class_is_the_worst():
     assert screener.selected == ["a", "z"]
 
 
-def test_copies_go_on_alike():
+def test_copies_continue_with_the_same_results():
     rows, labels = rows_of(300)
     screener = learned(rows[:150], labels[:150], half_life=80)
     twins = [screener, pickle.loads(pickle.dumps(screener))]

@@ -74,7 +74,7 @@ def test_a_bad_frame_changes_nothing(X, y, error, message):
     assert pickle.dumps(screener) == before
 
 
-def test_times_are_checked():
+def test_invalid_times_are_an_error():
     screener = FeatureScreener(clock="time", half_life=None)
     for t in (None, np.inf, pd.NaT):
         with pytest.raises(
@@ -106,7 +106,7 @@ def test_times_are_checked():
         ({"epsilon": 2.0, "absent": "missing"}, "epsilon must be at least 1e-8"),
     ],
 )
-def test_bad_parameters(parameters, message):
+def test_invalid_parameters_are_an_error(parameters, message):
     with pytest.raises(ValueError, match=message):
         FeatureScreener(**parameters)
 

@@ -1,4 +1,4 @@
-"""What a dictionary, its values and its label may look like."""
+"""The dictionaries, values and labels that are accepted."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_none_is_missing_where_nan_is(absent):
     assert states(by_none) == states(by_nan)
 
 
-def test_rows_without_any_key():
+def test_rows_without_keys_are_learned():
     for absent in ("zero", "missing"):
         screener = learned([{}, {}, {"a": 1.0}, {"a": 2.0}], [0, 1, 0, 1], absent=absent, k=1)
         assert screener.transform_one({"a": 1.0}) == {"a": 1.0}

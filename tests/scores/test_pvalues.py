@@ -64,7 +64,7 @@ def test_a_screener_with_class_weights_selects_no_noise(name, rule):
 
 @pytest.mark.parametrize("name", TESTED)
 def test_class_absent_for_five_half_lives_is_still_tested(name):
-    """What a t-test of its rows finds, all scores find."""
+    """All scores find a shift that a t-test of its rows finds."""
     rng = np.random.default_rng(2)
     half_life, n = 400, 4000
     y = np.where(np.arange(n) < n - 5 * half_life, rng.integers(0, 2, n), 0)
@@ -85,7 +85,7 @@ def test_values_known_in_the_last_rows_only_have_their_own_effective_size():
 
 
 def test_new_words_in_a_faded_stream_are_not_significant():
-    """Rows in which a new word stands weigh more than others: 8 of 1000 at 0.001 otherwise."""
+    """Rows with a new word weigh more than others: 8 of 1000 at 0.001 otherwise."""
     rng = np.random.default_rng(0)
     n, p = 6000, 4000
     dense = np.zeros((n, p), dtype=np.float32)

@@ -294,7 +294,7 @@ def test_pvalues_are_uniform_on_noise(name, n_classes, faded):
     X, y = rng.normal(size=(n, p)), rng.integers(0, n_classes, n)
     weight = offline.clock_weights(n, half_life=150) if faded else None
     pvalues = SCORES[name].pvalues(offline.snapshot(X, y, sample_weight=weight))
-    # Bonferroni promises only that small p-values are not too many: its test is one-sided.
+    # Bonferroni only bounds the number of small p-values: its test is one-sided.
     side = "greater" if name == "t" and n_classes > 2 else "two-sided"
     assert stats.kstest(pvalues, "uniform", alternative=side).pvalue > 1e-3
 

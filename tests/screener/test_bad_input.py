@@ -62,7 +62,7 @@ def test_reading_before_any_data():
         ({"n_threads": 0}, "n_threads must be at least 1"),
     ],
 )
-def test_bad_parameters(rows, parameters, message):
+def test_invalid_parameters_are_an_error(rows, parameters, message):
     X, y = rows
     for learn in (FeatureScreener(**parameters).fit, FeatureScreener(**parameters).partial_fit):
         with pytest.raises(ValueError, match=message):

@@ -114,7 +114,7 @@ def test_frames_carry_their_names(rows, frame):
 @pytest.mark.parametrize(
     ("container", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)]
 )
-def test_output_as_a_frame(rows, frame, output, container, kind):
+def test_output_is_a_frame_of_the_set_library(rows, frame, output, container, kind):
     X, y = rows
     screener = FeatureScreener(k=2, output=output).set_output(transform=container)
     result = screener.fit_transform(frame(X), y)

@@ -84,7 +84,7 @@ def test_scores_before_the_first_row_are_an_error_about_classes():
 
 
 def test_max_bytes_bounds_all_that_is_learned():
-    """Also the rows since the last review, for which there is no room beside the bank here."""
+    """Includes the rows since the last review, which do not fit beside the bank here."""
     X, y = stream(2900, 40)
     free, most, most_of_ladder = FeatureScreener(half_life="auto"), 0, 0
     for i in range(0, 2900, 100):

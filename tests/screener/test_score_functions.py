@@ -82,7 +82,7 @@ def test_a_function_is_not_stored(rows):
     again = FeatureScreener.from_bytes(stored).set_params(score_func=gap)
     np.testing.assert_array_equal(
         again.scores_, screener.set_params(score_func=gap).scores_
-    )  # the bank has kept what it needs
+    )  # the bank has kept the sums it needs
 
 
 def test_a_bank_of_a_named_score_keeps_only_what_it_needs(rows):

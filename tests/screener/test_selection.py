@@ -1,4 +1,4 @@
-"""Scores, rules and what they keep."""
+"""Scores, rules and the features they select."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_fisher_selects_as_scikit_learn_does(rows):
         ("fwe", 1e-6, [1, 4]),
     ],
 )
-def test_rules(rows, rule, k, kept):
+def test_each_rule_selects_its_features(rows, rule, k, kept):
     screener = FeatureScreener("fisher", **{rule: k}).fit(*rows)
     assert list(screener.get_support(indices=True)) == kept
 
@@ -132,7 +132,7 @@ def test_k_beyond_the_features_warns_and_keeps_all(rows):
     with pytest.warns(UserWarning, match="k=7 is greater than n_features=6") as caught:
         assert screener.get_support().all()
     assert caught[0].filename == __file__
-    np.testing.assert_array_equal(screener.transform(X), X)  # said once, until the next update
+    np.testing.assert_array_equal(screener.transform(X), X)  # reported once, until the next update
 
 
 def test_nothing_is_scored_until_it_is_read(rows, monkeypatch):
@@ -141,7 +141,7 @@ def test_nothing_is_scored_until_it_is_read(rows, monkeypatch):
 
     class Spy(ds.Bank):
         def snapshot(self, n_bins=5, features=None, half_life=None):
-            if features != slice(0):  # which only looks at the classes
+            if features != slice(0):  # which only reads the classes
                 scored.append(self.n_rows)
             return super().snapshot(n_bins, features, half_life)
 

@@ -81,7 +81,7 @@ def test_bytes_keep_the_output_container(rows, container):
         {"parameters": {"epsilon": "x"}},
         {"parameters": 7},
         {"parameters": {"half_life": 3.0}},  # not that of the bank
-        {"parameters": {"score_func": "t"}},  # needs what the bank has not kept
+        {"parameters": {"score_func": "t"}},  # needs sums that the bank has not kept
         {"classes": ["spam"]},  # the bank has others
         {"classes": {"a": 1}},
         {"parameters": None},

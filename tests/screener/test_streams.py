@@ -73,7 +73,7 @@ def test_labels_outside_of_declared_classes_are_an_error(rows):
 @pytest.mark.parametrize(
     "labels", [[False, True], [3, -7], [1.0, 2.0], ["no", "yes"]], ids=lambda v: type(v[0]).__name__
 )
-def test_labels_of_any_kind(rows, labels):
+def test_labels_of_any_kind_give_the_same_scores(rows, labels):
     X, y = rows
     given = np.array(labels)[(y == "spam").astype(int)]
     screener = FeatureScreener(k=2).fit(X, given)
@@ -131,7 +131,7 @@ def test_rows_learned_during_a_read_leave_no_stale_scores(rows, name, monkeypatc
     class Overtaken(ds.Bank):
         def snapshot(self, n_bins=5, features=None, half_life=None):
             snap = super().snapshot(n_bins, features, half_life)
-            # as another thread would, before the reader goes on with what it needs for scores
+            # as another thread would, before the reader continues with scores
             while overtaking and features != slice(0):
                 screener.partial_fit(*overtaking.pop())
             return snap

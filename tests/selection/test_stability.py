@@ -49,7 +49,7 @@ def test_feature_index_out_of_range_is_an_error(wrong):
         nogueira([[0, wrong], [1, 2]], 4)
 
 
-def test_jaccard():
+def test_jaccard_is_the_share_of_common_features():
     assert jaccard([], []) == 1.0
     assert jaccard([1], []) == 0.0
     assert jaccard([1, 2], [2, 1]) == 1.0

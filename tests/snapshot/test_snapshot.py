@@ -27,7 +27,7 @@ def assert_same(a: Snapshot, b: Snapshot) -> None:
         assert getattr(a, name) == getattr(b, name)
 
 
-def test_helper_properties(snap):
+def test_sizes_are_those_of_the_arrays(snap):
     assert (snap.n_classes, snap.n_bins, snap.n_features, snap.W) == (3, 4, 7, 40.0)
     assert replace(snap, bin_weights=None, edges=None, rank_error=None).n_bins is None
 

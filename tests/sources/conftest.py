@@ -1,4 +1,4 @@
-"""A table that every source must read alike."""
+"""A table that all sources must read equally."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of sources share."""
+"""Helpers of the tests of sources."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def write(path: Path, content: str | bytes) -> Path:
 
 
 def error_of(path: Path, **options: Any) -> str:
-    """What is said of the file, after seeing that it is one line and names it."""
+    """The message about the file, after checking that it is one line and names the file."""
     with pytest.raises(SourceError) as caught:
         list(as_batches(path, **options))
     message = str(caught.value)

@@ -13,7 +13,7 @@ from sklearn.datasets import load_svmlight_files
 from driftsieve import as_batches
 
 
-def test_url_days(data_dir: Path) -> None:
+def test_days_of_url_are_read_as_by_scikit_learn(data_dir: Path) -> None:
     paths = sorted(map(str, data_dir.glob("url/Day*_mini.svm.gz")))
     parts = load_svmlight_files(paths, zero_based=False)
     X, y = sparse.vstack(parts[0::2], format="csr"), np.concatenate(parts[1::2])
@@ -38,7 +38,7 @@ def test_url_dense_has_no_header_and_its_label_first(data_dir: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The 'float_precision' argument")
-def test_elec2(data_dir: Path) -> None:
+def test_elec2_is_read_as_by_pandas(data_dir: Path) -> None:
     path = data_dir / "elec2" / "elec2.csv.gz"
     expected = pd.read_csv(path, float_precision="round_trip")  # the default of pandas 3
     batches = list(as_batches(path, target="class", batch_size=10_000))

@@ -1,4 +1,4 @@
-"""Rows that are left out decide nothing: not what keys or labels are, nor how wide rows are."""
+"""Rows that are left out have no effect on keys, labels and the number of columns."""
 
 import json
 

@@ -112,6 +112,6 @@ def test_empty_in_memory_source_has_no_batches(empty: Any) -> None:
         ({"missing": "drop"}, "missing must be"),
     ],
 )
-def test_bad_arguments(bad: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_an_error(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         as_batches((X, Y), **bad)

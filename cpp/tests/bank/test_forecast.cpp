@@ -40,7 +40,7 @@ struct Sparse {
 
 }  // namespace
 
-TEST_CASE("a forecast is not less than what sparse rows take, and within the limit it is near") {
+TEST_CASE("a forecast is not less than the size with the rows, and close to it within the limit") {
     for (const bool quantiles : {true, false})
         for (const bool flags : {true, false})
             for (const std::uint32_t n_classes : {2u, 20u}) {
@@ -68,7 +68,7 @@ TEST_CASE("a forecast is not less than what sparse rows take, and within the lim
             }
 }
 
-TEST_CASE("rows that are not sound need nothing") {
+TEST_CASE("invalid rows need no memory") {
     Bank bank(Config{}, Clock::row, std::numeric_limits<double>::infinity());
     const std::vector<double> values(100, std::numeric_limits<double>::quiet_NaN());
     const std::vector<std::uint32_t> classes(10, 0);

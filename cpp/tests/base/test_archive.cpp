@@ -101,7 +101,7 @@ std::vector<Bank> banks() {
 
 }  // namespace
 
-TEST_CASE("what is written is read, bit for bit") {
+TEST_CASE("written states are read bit for bit") {
     for (Bank& bank : banks()) {
         const Bytes bytes = encode(bank);
         Bank again = decode(bytes);

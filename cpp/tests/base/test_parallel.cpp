@@ -48,7 +48,7 @@ TEST_CASE("threads that are kept serve several callers at once") {
     CHECK(done == 4 * 200 * 50);
 }
 
-TEST_CASE("work that calls for threads itself comes to its end") {
+TEST_CASE("work that starts threads itself ends") {
     std::atomic<std::size_t> done = 0;
     parallel_chunks(8, 1, 4, [&](std::size_t, std::size_t) {
         parallel_chunks(10, 1, 4, [&](std::size_t, std::size_t) { ++done; });
@@ -72,7 +72,7 @@ TEST_CASE("a process that was forked has threads of its own") {
 }
 #endif
 
-TEST_CASE("what one thread cannot do is done by the others, and said") {
+TEST_CASE("other threads do the work of one that fails, and its exception is thrown") {
     std::atomic<std::size_t> done = 0;
     const auto work = [&](std::size_t begin, std::size_t) {
         if (begin == 40) throw std::runtime_error("no");

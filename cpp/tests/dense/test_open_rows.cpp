@@ -53,7 +53,7 @@ void check_in_place(const Config& config, double half_life, std::size_t most) {
 
 }  // namespace
 
-TEST_CASE("rows that wait in their place are the same as rows that come from elsewhere") {
+TEST_CASE("rows written in place equal rows that are copied") {
     constexpr double forever = std::numeric_limits<double>::infinity();
     for (const std::size_t most : {1, 7, 300, 1024, 3500}) {
         check_in_place(Config{0.01, true, false, false}, forever, most);

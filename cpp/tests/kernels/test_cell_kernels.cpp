@@ -18,7 +18,7 @@ using tests::same;
 using tests::Source;
 using tests::Unaligned;
 
-TEST_CASE("count_cells and weigh_cells") {
+TEST_CASE("count_cells and weigh_cells add each value to its cell") {
     on_every_path([](const Kernels& path) {
         Source source(3);
         for (const std::size_t n : lengths())
@@ -64,7 +64,7 @@ TEST_CASE("count_cells and weigh_cells") {
     });
 }
 
-TEST_CASE("sum_cells and add_cells") {
+TEST_CASE("sum_cells and add_cells give the sum of the cells") {
     on_every_path([](const Kernels& path) {
         Source source(4);
         for (const std::size_t n : lengths())
@@ -83,7 +83,7 @@ TEST_CASE("sum_cells and add_cells") {
     });
 }
 
-TEST_CASE("census and census_weights") {
+TEST_CASE("census and census_weights find the cells that are not empty and those above a limit") {
     on_every_path([](const Kernels& path) {
         Source source(14);
         for (const std::size_t n : lengths())
@@ -135,7 +135,7 @@ TEST_CASE("census and census_weights") {
     });
 }
 
-TEST_CASE("sum_weights_below") {
+TEST_CASE("sum_weights_below gives the sum of the cells before each cell") {
     std::vector<std::vector<double>> sums_of_baseline;
     on_every_path([&](const Kernels& path) {
         Source source(5);

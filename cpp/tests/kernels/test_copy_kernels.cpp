@@ -17,7 +17,8 @@ using tests::same;
 using tests::Source;
 using tests::Unaligned;
 
-TEST_CASE("copy_values and copy_past_cache copy, touch nothing else, and see what is not finite") {
+TEST_CASE(
+    "copy_values and copy_past_cache copy only the values, and report those that are not finite") {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     on_every_path([&](const Kernels& path) {
         Source source(21);

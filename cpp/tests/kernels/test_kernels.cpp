@@ -55,7 +55,7 @@ TEST_CASE("paths are found by name") {
     for (const Kernels* path : paths()) CHECK(driftsieve::kernels_named(path->name) == path);
 }
 
-TEST_CASE("finest_cells") {
+TEST_CASE("finest_cells is floor(value * per_width) - base, limited to the grid") {
     on_every_path([](const Kernels& path) {
         Source source(1);
         for (const std::size_t n : lengths())
@@ -72,7 +72,7 @@ TEST_CASE("finest_cells") {
     });
 }
 
-TEST_CASE("read_strip") {
+TEST_CASE("read_strip gives the cells and power sums of each column") {
     on_every_path([](const Kernels& path) {
         Source source(2);
         for (const std::size_t n : lengths())
@@ -122,7 +122,7 @@ TEST_CASE("read_strip") {
     });
 }
 
-TEST_CASE("find_any") {
+TEST_CASE("find_any finds all wanted numbers, in order") {
     on_every_path([](const Kernels& path) {
         Source source(6);
         for (const std::size_t n : lengths())
@@ -148,7 +148,7 @@ TEST_CASE("find_any") {
     });
 }
 
-TEST_CASE("find_others") {
+TEST_CASE("find_others finds the values that differ from the expected one, in order") {
     on_every_path([](const Kernels& path) {
         Source source(16);
         for (const std::size_t n : lengths())
@@ -179,7 +179,7 @@ TEST_CASE("find_others") {
     });
 }
 
-TEST_CASE("are_multiples") {
+TEST_CASE("are_multiples is true only if all values are multiples of the width") {
     on_every_path([](const Kernels& path) {
         Source source(17);
         for (const std::size_t n : lengths())
@@ -202,7 +202,7 @@ TEST_CASE("are_multiples") {
     });
 }
 
-TEST_CASE("gather_strip") {
+TEST_CASE("gather_strip transposes the rows of a strip") {
     on_every_path([](const Kernels& path) {
         Source source(7);
         for (const std::size_t n : lengths()) {
@@ -225,7 +225,7 @@ TEST_CASE("gather_strip") {
     });
 }
 
-TEST_CASE("power_sums and weighted_power_sums") {
+TEST_CASE("power_sums and weighted_power_sums have the same bits on every path") {
     std::vector<Kernels::PowerSums> of_baseline;
     on_every_path([&](const Kernels& path) {
         Source source(8);
@@ -267,7 +267,7 @@ TEST_CASE("power_sums and weighted_power_sums") {
     });
 }
 
-TEST_CASE("count_above") {
+TEST_CASE("count_above counts the values above the edge") {
     on_every_path([](const Kernels& path) {
         Source source(9);
         for (const std::size_t n : lengths())
@@ -282,7 +282,7 @@ TEST_CASE("count_above") {
     });
 }
 
-TEST_CASE("row_power_sums") {
+TEST_CASE("row_power_sums has the same bits on every path") {
     on_every_path([](const Kernels& path) {
         Source source(10);
         for (const std::size_t width : lengths())

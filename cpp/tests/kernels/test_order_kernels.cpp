@@ -43,7 +43,7 @@ std::vector<std::size_t> many_lengths() {
 
 }  // namespace
 
-TEST_CASE("read_rows") {
+TEST_CASE("read_rows gives the sums and keys of each column") {
     on_every_path([](const Kernels& path) {
         Source source(11);
         for (const std::size_t n : lengths()) {
@@ -92,7 +92,7 @@ TEST_CASE("read_rows") {
     });
 }
 
-TEST_CASE("halve_cells") {
+TEST_CASE("halve_cells keeps the half with the wanted rank") {
     on_every_path([](const Kernels& path) {
         Source source(13);
         for (const std::size_t n : many_lengths()) {
@@ -124,7 +124,7 @@ TEST_CASE("halve_cells") {
     });
 }
 
-TEST_CASE("count_keys_above") {
+TEST_CASE("count_keys_above counts the keys above each edge") {
     on_every_path([](const Kernels& path) {
         Source source(15);
         for (const std::size_t n : many_lengths()) {
@@ -146,7 +146,7 @@ TEST_CASE("count_keys_above") {
     });
 }
 
-TEST_CASE("find_in_cells") {
+TEST_CASE("find_in_cells finds the positions of the wanted keys, in order") {
     on_every_path([](const Kernels& path) {
         Source source(14);
         for (const std::size_t n : lengths())
@@ -171,7 +171,7 @@ TEST_CASE("find_in_cells") {
     });
 }
 
-TEST_CASE("sort_slots") {
+TEST_CASE("sort_slots sorts every list") {
     on_every_path([](const Kernels& path) {
         Source source(16);
         for (int i = 0; i < 50; ++i) {

@@ -77,7 +77,7 @@ void check(const Kernels& path, std::size_t n, std::size_t stride, std::size_t s
 
 }  // namespace
 
-TEST_CASE("add_weight refuses columns that do not rise or do not exist") {
+TEST_CASE("add_weight refuses columns that do not ascend or do not exist") {
     constexpr std::size_t width = 200;
     const std::vector<double> values(width, 1.0);
     on_every_path([&](const Kernels& path) {
@@ -119,7 +119,7 @@ TEST_CASE("add_weight refuses columns that do not rise or do not exist") {
     });
 }
 
-TEST_CASE("add_weight adds for what is not 0, and finds what is not 1 either") {
+TEST_CASE("add_weight adds for values other than 0, and finds those that are not 1 either") {
     on_every_path([&](const Kernels& path) {
         Source source(31);
         for (const std::size_t n : lengths())
@@ -134,7 +134,7 @@ TEST_CASE("add_weight adds for what is not 0, and finds what is not 1 either") {
     });
 }
 
-TEST_CASE("add_values does what merging one value after the other does") {
+TEST_CASE("add_values equals merging one value after the other") {
     on_every_path([&](const Kernels& path) {
         Source source(32);
         for (const std::size_t n : lengths()) {
@@ -164,7 +164,7 @@ TEST_CASE("add_values does what merging one value after the other does") {
     });
 }
 
-TEST_CASE("add_values sees what is not finite") {
+TEST_CASE("add_values reports values that are not finite") {
     constexpr double inf = std::numeric_limits<double>::infinity();
     on_every_path([&](const Kernels& path) {
         for (const double weight : {0.0, 1.0})

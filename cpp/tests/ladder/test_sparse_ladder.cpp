@@ -46,7 +46,7 @@ TEST_CASE("squares are the weights at half the half-life while rows weigh 1") {
     }
 }
 
-TEST_CASE("an atom is logged until it has come often enough, then it has a record") {
+TEST_CASE("an atom is logged until it is frequent enough, then it has a record") {
     const std::vector<double> half_lives{5.0, 10.0, std::numeric_limits<double>::infinity()};
     const Config config;
     SparseLadder store(config, half_lives, 1);

@@ -27,7 +27,7 @@ bool holds(const void* room, std::size_t n_pages, char what) {
 }  // namespace
 
 #ifdef __linux__
-TEST_CASE("rooms that were given back are got again by who asks for as much") {
+TEST_CASE("released buffers are used again for requests of the same size") {
     void* second = SpareRoom::get(3);
     void* first = SpareRoom::get(2);
     fill(first, 2, 1);
@@ -56,7 +56,7 @@ TEST_CASE("a room that was outgrown is not kept") {
     CHECK(SpareRoom::kept_pages() == kept + 5);
 }
 
-TEST_CASE("what has its size from the start is kept, and costs no room of rows") {
+TEST_CASE("buffers with their final size are kept, and do not displace those of rows") {
     void* rows = GrowingRoom::get(6);
     GrowingRoom::give_back(rows, 6);
     const std::size_t kept = SpareRoom::kept_pages();
@@ -90,7 +90,7 @@ TEST_CASE("no more than so many rooms are kept, of so many pages, and the oldest
 }
 #endif
 
-TEST_CASE("nobody gets room that another one has") {
+TEST_CASE("a buffer in use is never given to another caller") {
     const auto work = [](char name) {
         for (int i = 0; i < 200; ++i) {
             const std::size_t n_pages = 1 + static_cast<std::size_t>(i % 3);

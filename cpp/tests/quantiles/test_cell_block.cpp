@@ -73,7 +73,7 @@ int check_stream(Kind kind, Weights weights, std::size_t n_classes, double round
 
 }  // namespace
 
-TEST_CASE("counted blocks keep a summary true, against brute force") {
+TEST_CASE("summaries of counted blocks equal brute force within their bounds") {
     int counted = 0;
     for (const Kind kind : tests::all_kinds())
         for (const std::size_t n_classes : {1, 2, 3, 100}) {
@@ -104,7 +104,7 @@ TEST_CASE("few distinct values stay exact") {
         }
 }
 
-TEST_CASE("a mini-bin at the end of a cell and the cell become one, whatever the budget says") {
+TEST_CASE("a mini-bin at the end of a cell is joined with it for any budget") {
     Source source(8);
     for (const double budget : {0.0, 1.0, 1000.0}) {
         const auto rows = source.rows(2000, 2, Kind::bell, Weights::real);
@@ -196,7 +196,7 @@ TEST_CASE("as many rows as a cell can count, in one cell") {
     CHECK(truth.fault(counted.ours, budget) == "");
 }
 
-TEST_CASE("counting goes on in the same cells, and what was counted becomes part of a summary") {
+TEST_CASE("counting continues in the same cells, and the counts become part of a summary") {
     for (const std::size_t n_classes : {1, 2, 4}) {
         Source source(11);
         Truth truth(n_classes);
@@ -248,7 +248,7 @@ TEST_CASE("rows that have moved away leave the cells as they were") {
     CHECK(counted == before);
 }
 
-TEST_CASE("what is expected changes nothing") {
+TEST_CASE("announcing the next columns changes no result") {
     // columns one after another, first into new cells and then into those again
     Source source(13);
     CellBlock<double> told, other;

@@ -111,7 +111,7 @@ TEST_CASE("cells hold about equal mass, whatever the scale and the offset") {
     }
 }
 
-TEST_CASE("grids at the limits of what doubles can part") {
+TEST_CASE("grids at the limits of the resolution of double") {
     CellMap map;
     Source source(4);
     int fitted = 0;
@@ -135,7 +135,7 @@ TEST_CASE("grids at the limits of what doubles can part") {
     CHECK(fitted > 2000);
 }
 
-TEST_CASE("what does not spread has no cells") {
+TEST_CASE("values without a spread have no cells") {
     CellMap map;
     const auto fits = [&](std::vector<double> sample) { return map.fit(sample, 100); };
     CHECK_FALSE(fits({}));

@@ -144,7 +144,7 @@ TEST_CASE("storing again keeps no room that is not needed, and leaves nothing be
     CHECK(packed.nbytes() <= (parts.values.size() * 8 + parts.narrow.size() * 4) * 5 / 4);
 }
 
-TEST_CASE("parts that do not fit are not sound") {
+TEST_CASE("parts that do not fit together are invalid") {
     PackedSummary narrow, wide, sparse;
     narrow.store(summary_of<std::uint32_t>(40, 2, Weights::unit));
     wide.store(summary_of<double>(40, 2, Weights::real));

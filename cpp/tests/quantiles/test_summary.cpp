@@ -47,7 +47,7 @@ void check_stream(Kind kind, Weights weights, std::size_t n_classes, double roun
 
 }  // namespace
 
-TEST_CASE("merging and pruning keep a summary true, against brute force") {
+TEST_CASE("merged and pruned summaries equal brute force within their bounds") {
     for (const Kind kind : tests::all_kinds())
         for (const std::size_t n_classes : {1, 2, 3, 100}) {
             check_stream<std::uint32_t>(kind, Weights::unit, n_classes, 0.0);
@@ -77,7 +77,7 @@ TEST_CASE("a tree of merges hides no more than its parts together") {
     CHECK(truth.fault(level.front(), 0.1 * truth.total()) == "");
 }
 
-TEST_CASE("a merged list is pruned with at most a third of what is left to hide") {
+TEST_CASE("a merged list is pruned with at most a third of the mass that it may still hide") {
     for (const Kind kind : tests::all_kinds())
         for (const Weights weights : {Weights::unit, Weights::real, Weights::all_orders}) {
             CAPTURE(static_cast<int>(kind));

@@ -88,7 +88,7 @@ void check_stream(Kind kind, Weights weights, std::size_t n_classes) {
 
 }  // namespace
 
-TEST_CASE("values of a sparse feature keep the promise, sorted or counted, new or not") {
+TEST_CASE("values of a sparse feature stay within the guarantee, sorted or counted, new or not") {
     for (const Kind kind : tests::all_kinds())
         for (const Weights weights : {Weights::unit, Weights::real, Weights::all_orders})
             for (const std::size_t n_classes : {1UL, 3UL, 6UL})

@@ -149,7 +149,7 @@ TEST_CASE("nothing is left of zeros and ones where there were none") {
     }
 }
 
-TEST_CASE("parts, and what was merged, are as if one store had seen the rows") {
+TEST_CASE("parts and merged stores equal one store of all rows") {
     const Fading fading(20.0);
     const Config config{0.01, true, false, true};
     const std::vector<Row> rows = rows_of(6000, 3, true);  // more than an epoch
@@ -169,7 +169,7 @@ TEST_CASE("parts, and what was merged, are as if one store had seen the rows") {
     check(back, rows, 3, fading, epoch);
 }
 
-TEST_CASE("an infinite value is told of") {
+TEST_CASE("an infinite value throws NotFinite") {
     const Fading fading;
     for (const double bad : {std::numeric_limits<double>::infinity(), std::nan("")}) {
         SparseMoments store(Config{0.01, true, false, false}, 5);

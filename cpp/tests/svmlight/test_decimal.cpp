@@ -110,7 +110,7 @@ TEST_CASE("halves between two doubles go to the even one") {
     }
 }
 
-TEST_CASE("what is not a decimal is refused, and reading stops after a decimal") {
+TEST_CASE("text that is not a decimal is refused, and reading stops after a decimal") {
     for (const char* text : {"", "-", "+", ".", "e5", "-.e1", "1e", "1e+", "x1", "--1", "nan"}) {
         CAPTURE(text);
         CHECK(read(text).length == 0);

@@ -45,30 +45,7 @@ std::string parse(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a queue hands out its front for good while it grows") {
-    driftsieve::Queue<int> queue;
-    std::vector<std::shared_ptr<int[]>> taken;
-    for (int i = 0; i < 1000; ++i) {
-        for (int j = 0; j < 3; ++j) queue.push_back(3 * i + j);
-        taken.push_back(queue.take(2));
-    }
-    CHECK(queue.size() == 1000);
-    for (int i = 0; i < 2000; ++i) CHECK(taken[i / 2][i % 2] == i);
-    for (int i = 0; i < 1000; ++i) CHECK(queue.begin()[i] == 2000 + i);
-}
-
-TEST_CASE("a queue that is emptied at a steady pace needs one array each time") {
-    driftsieve::Queue<int> queue;
-    for (int round = 0; round < 3; ++round) {
-        const int* const first = queue.reserve(1);
-        for (int i = 0; i < 1000; ++i) queue.push_back(i);
-        CHECK((queue.begin() == first) == (round > 0));
-        queue.take(1000);
-        CHECK(queue.size() == 0);
-    }
-}
-
-TEST_CASE("rows can be taken in parts while text goes on") {
+TEST_CASE("rows can be taken in parts between pieces of text") {
     SvmlightParser parser(false, max_line);
     std::string all, expected;
     for (int i = 0; i < 500; ++i) {
@@ -102,7 +79,7 @@ TEST_CASE("wide indices widen the rows that wait, and only those") {
           "line 6: The index must fit 64 bits, got '9223372036854775808:1'.\n");
 }
 
-TEST_CASE("a row at fault is read, in its place, and touches no other row") {
+TEST_CASE("a bad row is counted in its place and affects no other row") {
     SvmlightParser parser(false, max_line);
     parser.feed("1 1:1\n2 5:5 x\n# comment\n3 1:1\n4,5\n6 7:8\n");
     CHECK(parser.rows() == 5);
@@ -114,7 +91,7 @@ TEST_CASE("a row at fault is read, in its place, and touches no other row") {
     CHECK(show(third) == parse("6 7:8\n") + "line 5: The label must be one class, got '4,5'.\n");
 }
 
-TEST_CASE("no text is taken after the end") {
+TEST_CASE("no text is accepted after the end") {
     SvmlightParser parser(false, max_line);
     parser.feed("1 1:1");
     parser.finish();

@@ -133,13 +133,8 @@ def half_lives_of(
             'half_life must be a number, a duration or a list of them for a Bank, got "auto". Use '
             "driftsieve.memory.LearnedBank or FeatureScreener, which learn it."
         )
-    if not is_ladder(half_life):
+    if decay is not None or not is_ladder(half_life):
         return (half_life_of(decay, cast("HalfLife | None", half_life), clock),)
-    if decay is not None:
-        raise ValueError(
-            f"{arg('decay')} and {arg('half_life')} must not both be given, got {decay} and "
-            f"{half_life}."
-        )
     ticks = sorted(half_life_of(None, each, clock) for each in half_life)
     if not ticks:
         raise ValueError(f"{arg('half_life')} must have at least one half-life, got an empty list.")

@@ -34,34 +34,34 @@ def take_snapshots(
 
 
 def take_chosen(
-    core: CoreBank, known: Header, n_bins: int, chosen: NDArray[np.uint64], rungs: Sequence[int]
+    core: CoreBank, known: Header, n_bins: int, features: NDArray[np.int64]
 ) -> list[Snapshot]:
-    """Return snapshots of some features, by index and without names, at half-lives by index."""
-    labels = known.labels.sorted()
-    arrays_by_rung = core.freeze_some([*rungs], chosen, n_bins, labels[1])
+    """Return snapshots of some features, by index and without names, at every half-life."""
+    labels, rungs = known.labels.sorted(), range(len(core.half_lives))
+    arrays_by_rung = core.freeze_some([*rungs], features.astype(np.uint64), n_bins, labels[1])
     return [
-        _snapshot(core, labels, (0, len(chosen), None, None), rung, arrays)
-        for rung, arrays in zip(rungs, arrays_by_rung, strict=True)
+        _snapshot(core, labels, (0, len(features), None, None), rung, arrays)
+        for rung, arrays in enumerate(arrays_by_rung)
     ]
 
 
 def take_stacked(
-    core: CoreBank, known: Header, n_bins: int, chosen: NDArray[np.uint64], rungs: Sequence[int]
+    core: CoreBank, known: Header, n_bins: int, features: NDArray[np.int64]
 ) -> Snapshot | None:
-    """Return some features at several half-lives as one snapshot.
+    """Return some features at every half-life as one snapshot.
 
     Weights are relative to all weight at their half-life. The values that a snapshot has for all
     features together are of no half-life: functions of this one may use only arrays by feature.
     None if a half-life has weight in fewer than two classes.
     """
-    classes, place = known.labels.sorted()
+    (classes, place), rungs = known.labels.sorted(), range(len(core.half_lives))
     totals = np.array([core.totals(rung) for rung in rungs]).reshape(len(rungs), -1, 3)
     weights, squares = totals[:, np.argsort(place), 0], totals[:, np.argsort(place), 1]
     all_weight = weights.sum(axis=1)
     present = weights > 1e-300 * np.maximum(1.0, all_weight)[:, None]
     if (present.sum(axis=1) < 2).any():
         return None
-    n, unit = len(chosen), 1 / all_weight[:, None, None]
+    n, unit, chosen = len(features), 1 / all_weight[:, None, None], features.astype(np.uint64)
     arrays_by_rung = [*zip(*core.freeze_some([*rungs], chosen, n_bins, place), strict=True)]
     weight, squared, mean, centred_mean, var, bins = (
         None if parts[0] is None else np.stack(parts) for parts in arrays_by_rung[:6]

@@ -104,7 +104,7 @@ def remove_stale(path: str | os.PathLike[str]) -> None:
     for left in target.parent.glob(f"{glob.escape(_prefix(target))}????????.tmp"):
         with suppress(OSError):
             with left.open("rb") as file:
-                is_stale = _platform.lock(file.fileno(), wait=False)  # False while its writer lives
+                is_stale = _platform.lock(file.fileno(), wait=False)  # False while its writer runs
                 if is_stale and not _platform.HOLDS_OPEN_FILES:
                     left.unlink()
             if is_stale and _platform.HOLDS_OPEN_FILES:

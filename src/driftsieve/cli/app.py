@@ -15,8 +15,8 @@ from driftsieve.cli.errors import FAILED, INTERRUPTED, OK, explain, option
 
 COMMANDS = {
     "screen": "Screen the features of a labelled stream in one pass, and print the best.",
-    "merge": "Merge banks that saw different rows of the same stream.",
-    "inspect": "Show what a state file holds: rows, classes, features, settings and certificate.",
+    "merge": "Merge banks of different rows of the same stream.",
+    "inspect": "Show what is in a state file: rows, classes, features, settings and certificate.",
     "report": "Write a report that opens in any browser, offline.",
     "demo": "Screen a small stream whose relevant features change half way.",
     "reproduce": "Make a table or figure of the paper: csv and markdown, png and svg, and what it "

@@ -26,7 +26,7 @@ def inspect(
     path: Annotated[Path, typer.Argument(metavar="BANK", help="A state, bank or history.")],
     json: Json = False,
 ) -> None:
-    """Show what a state file holds: rows, classes, features, settings and certificate."""
+    """Show what is in a state file: rows, classes, features, settings and certificate."""
     state = read_state(path)
     content: dict[str, Any] = {"file": str(path), "file_bytes": path.stat().st_size}
     if state.bank is not None:

@@ -33,7 +33,7 @@ def merge(
     output: Annotated[Path, typer.Option("--output", "-o", help="The bank to write.")],
     json: Json = False,
 ) -> None:
-    """Merge banks that saw different rows of the same stream.
+    """Merge banks of different rows of the same stream.
 
     With the clocks row and batch the rows of each file come after those of the files before it;
     with the clock time the order does not matter. The settings of the banks must be the same, and

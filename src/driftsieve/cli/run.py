@@ -255,8 +255,8 @@ class Run:
             time=self.bank.now if self._has_dates else None,
         )
 
-    def leaders(self, n: int = 5) -> list[str]:
-        """Return the names of the currently best features."""
+    def leaders(self) -> list[str]:
+        """Return the names of the five currently best features."""
         score = self.settings.score_func
         if not can_score(self.bank):
             return []
@@ -266,7 +266,7 @@ class Run:
             values = read_bank(self.bank, function, self.settings.n_bins, half_life=longest)
         else:
             values = read_scores(self.bank, score, self.settings.n_bins)
-        best = np.argsort(rank(values, SCORES[score].larger_is_better))[:n]
+        best = np.argsort(rank(values, SCORES[score].larger_is_better))[:5]
         names = self.bank.feature_names
         return [name_of(f, names) for f in best.tolist()]
 

@@ -13,7 +13,7 @@ from driftsieve._platform import STOP_SIGNALS
 
 
 class Stop(KeyboardInterrupt):
-    """Raised on a signal that asks the process to stop."""
+    """Raised on a signal to stop, such as SIGINT or SIGTERM."""
 
     def __init__(self, signal_number: int) -> None:
         super().__init__(signal_number)

@@ -44,8 +44,8 @@ def screen(
         separately.
     y : dask array, dask series, str, or array-like
         Labels, or the name of their column in ``X``. A numpy array or list must have the order of
-        the rows of ``X``. If ``X`` does not know the lengths of its chunks, as a data frame, they
-        are counted first, which reads ``X`` once more.
+        the rows of ``X``. If the lengths of the chunks of ``X`` are unknown, as in a data frame,
+        they are counted first, which reads ``X`` once more.
     sample_weight, time : like y, optional
         Weights and times of the rows.
     clock : {"row", "batch", "time"}, optional
@@ -181,7 +181,7 @@ def _in_memory(values: Any, X: Any) -> bool:
 
 
 def _lengths(X: Any, grid: list[list[Any]]) -> tuple[int, ...]:
-    """Return the numbers of rows of the chunks of X, counted if dask does not know them."""
+    """Return the numbers of rows of the chunks of X, counted if they are unknown to dask."""
     known = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
     if not np.isnan(known).any():
         return tuple(known)

@@ -43,7 +43,6 @@ MESSAGE = 1 << 20
 """Bytes that a task collects per message to Spark: each message costs some milliseconds."""
 
 RecordBatches = Iterator["pa.RecordBatch"]
-RecordTask = Callable[[RecordBatches], RecordBatches]
 
 
 class Block(NamedTuple):

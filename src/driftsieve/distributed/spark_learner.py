@@ -1,4 +1,4 @@
-"""Learning in a Spark stream: what is known after each micro-batch, and how it is reported.
+"""Learning in a Spark stream: the results after each micro-batch, and their report.
 
 A review follows from the stored state alone: after a restart it is done again, with the same
 result, and there is nothing to store but the state.

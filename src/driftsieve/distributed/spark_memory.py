@@ -37,7 +37,7 @@ PANEL = 256
 
 @dataclass(frozen=True, slots=True)
 class StreamMemory:
-    """What a stream has learned, and what the next review compares with the fresh rows."""
+    """The learned memory of a stream, and the relevances to compare at the next review."""
 
     sums: Sums
     panel: Indices

@@ -52,7 +52,7 @@ class SparkRoles:
     ) -> SparkRoles:
         """Return the roles of the columns of a DataFrame; raise an error if they are not valid."""
         from pyspark.ml.linalg import VectorUDT
-        from pyspark.sql import types as T  # noqa: N812 - Spark's own habit
+        from pyspark.sql import types as T  # noqa: N812 - the usual alias
 
         numeric = (T.NumericType, T.BooleanType)
         orders = (order,) if isinstance(order, str) else tuple(order or ())
@@ -116,7 +116,7 @@ class SparkRoles:
         if self.vector is None or not df.schema[self.vector].nullable:
             return self
         if known is None:
-            from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+            from pyspark.sql import functions as F  # noqa: N812 - the usual alias
 
             vector = F.unwrap_udt(F.col(quoted(self.vector)))
             size = F.coalesce(vector.getField("size"), F.size(vector.getField("values")))
@@ -131,7 +131,7 @@ class SparkRoles:
         is much cheaper for Arrow than p columns, and has the layout of the matrix. The fields of a
         vector cost a third of what they cost inside their structure.
         """
-        from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+        from pyspark.sql import functions as F  # noqa: N812 - the usual alias
 
         def column(name: str) -> Column:
             return F.col(quoted(name))
@@ -207,7 +207,7 @@ def quoted(name: str) -> str:
 
 
 def _plain(df: DataFrame, name: str, column: Column) -> Column:
-    from pyspark.sql import types as T  # noqa: N812 - Spark's own habit
+    from pyspark.sql import types as T  # noqa: N812 - the usual alias
 
     decimal = isinstance(df.schema[name].dataType, T.DecimalType)
     return column.cast("double") if decimal else column

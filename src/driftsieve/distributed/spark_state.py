@@ -32,7 +32,7 @@ class StreamSchema:
             "half_life": half_lives if len(half_lives) > 1 else half_lives[0],
             "score_func": SCORES[plan.score_func].needs,
         }
-        if plan.learns:  # what is learned belongs to one score
+        if plan.learns:  # a memory is learned for one score
             settings = {
                 "half_life": AUTO,
                 "score_func": plan.score_func,
@@ -80,7 +80,7 @@ _ADVICE = "Continue with the same columns and settings, or start with an empty c
 
 
 def _shown(name: str, value: Any) -> str:
-    if name == "score_func":  # stored as what it needs, which other scores may share
+    if name == "score_func":  # stored as the kind of sums it needs, which other scores may share
         return " or ".join(repr(s) for s, entry in SCORES.items() if value in (s, entry.needs))
     return ", ".join(map(repr, value)) or "None" if isinstance(value, list) else repr(value)
 
@@ -182,7 +182,7 @@ class StreamState:
 
     def _saved(self, slot: int) -> Saved | None:
         from pyspark.errors import AnalysisException
-        from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+        from pyspark.sql import functions as F  # noqa: N812 - the usual alias
 
         if not _is_there(self._spark, self._path(slot)):
             return None
@@ -218,7 +218,7 @@ class StreamState:
 
 
 def _is_there(spark: Any, folder: str) -> bool:
-    """Return whether a folder exists, or True if Spark cannot be asked.
+    """Return whether a folder exists, or True if Spark cannot find out.
 
     Reading a folder that does not exist writes stack traces to Spark's log.
     """

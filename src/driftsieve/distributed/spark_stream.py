@@ -109,8 +109,8 @@ def screen_stream(
     roles = SparkRoles.of(df, target, features, sample_weight, time, order)
     check_order(roles, plan, streaming=True)
     write = sink if callable(sink) else _parquet_sink(_folder(sink))
-    home = _folder(checkpoint)
-    state = StreamState(df.sparkSession, f"{home}/state", plan, StreamSchema.of(roles, plan, clock))
+    root = _folder(checkpoint)
+    state = StreamState(df.sparkSession, f"{root}/state", plan, StreamSchema.of(roles, plan, clock))
     roles = state.schema.in_stored_order(roles)
     learner = StreamLearner(state, plan, clock) if learns else None
 
@@ -138,11 +138,11 @@ def screen_stream(
             table = known.table
         if table.num_rows:
             if known is not None:
-                write_summary(spark, known.summary, f"{home}/memory/batch={number}")
+                write_summary(spark, known.summary, f"{root}/memory/batch={number}")
             write(ranking(spark, table, roles, plan), number)
 
     writer = df.writeStream.foreachBatch(fold)
-    writer = writer.option("checkpointLocation", f"{home}/spark")
+    writer = writer.option("checkpointLocation", f"{root}/spark")
     return (writer if trigger is None else writer.trigger(**trigger)).start()
 
 

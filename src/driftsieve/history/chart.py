@@ -1,4 +1,4 @@
-"""What a history looks like to others: a long table, and an altair chart of it."""
+"""A history as a long table, and as an altair chart."""
 
 from __future__ import annotations
 

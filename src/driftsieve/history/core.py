@@ -28,7 +28,7 @@ _PARAMETERS = ("score_func", "k", "every", "margin", "max_records", "max_feature
 
 @runtime_checkable
 class Screener(Protocol):
-    """A fitted screener: what a record needs of it."""
+    """The parts of a fitted screener that a record needs."""
 
     score_func: Any
     bank_: AnyBank

@@ -102,7 +102,7 @@ class Descent:
         """Update the weights (see fsa.hpp), with steps for rows with these `sums`."""
         rows_weigh, squares, non_zeros = sums
         # The trace bounds the curvature. The intercept moves like the weight of a feature with
-        # typical values: as a feature of ones it would hardly move beside large values.
+        # typical values: as a feature of ones it would hardly change while other values are large.
         gain = squares / non_zeros if squares else 1.0
         curvature = CURVATURE[self.loss] * (gain + (squares / rows_weigh if squares else 0.0))
         rows.epoch(

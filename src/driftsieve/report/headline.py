@@ -119,7 +119,7 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
 
 
 def _place(position: float, unit: str, spacing: float) -> str:
-    """Return where a change was, as exactly as records that are ``spacing`` apart tell it."""
+    """Return the position of a change, with a precision that suits the ``spacing`` of records."""
     if unit == "unix":
         exactly = "%Y-%m-%d" if spacing >= _DAY else "%Y-%m-%d %H:%M"
         return datetime.fromtimestamp(position, UTC).strftime(exactly)

@@ -90,7 +90,7 @@ def _certificate(data: Mapping[str, Any]) -> str:
     )
 
 
-def _changes(history: Mapping[str, Any], last: int = 10) -> list[str]:
+def _changes(history: Mapping[str, Any]) -> list[str]:
     stability = history["stability"]["nogueira"][-1]
     title = (
         f"{len(history['positions'])} records, {history['n_events']:,} changes of the best "
@@ -99,5 +99,5 @@ def _changes(history: Mapping[str, Any], last: int = 10) -> list[str]:
     return [title] + [
         f"  {event['position']:>15,.10g}  {event['kind']:<7}  {printable(event['name'])} "
         f"(rank {event['rank']:,})"
-        for event in history["events"][-last:]
+        for event in history["events"][-10:]
     ]

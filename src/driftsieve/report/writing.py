@@ -32,7 +32,7 @@ def write(path: str | PathLike[str], content: Mapping[str, Any]) -> None:
 
     See Also
     --------
-    to_html, to_json, to_text : Return what is written.
+    to_html, to_json, to_text : Return the same as a string.
 
     Examples
     --------

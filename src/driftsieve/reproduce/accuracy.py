@@ -12,7 +12,7 @@ import numpy as np
 from driftsieve.bank import Bank
 from driftsieve.reproduce.datasets import COMPARED, QUICK, Compared, at_hand
 from driftsieve.reproduce.offline_bins import offline_bins
-from driftsieve.reproduce.result import Claim, ExperimentRun, Record, RecordTable, Result
+from driftsieve.reproduce.result import Claim, ExperimentRun, Record, RecordTable, Result, listed
 from driftsieve.reproduce.timing import EPSILONS, MINIBATCH
 from driftsieve.scores import SCORES, rank
 from driftsieve.snapshot import Snapshot
@@ -45,9 +45,7 @@ def table4(run: ExperimentRun) -> Result:
     mean = {s: float(np.mean([value for _, of, value in found if of == s])) for s in BINNED}
     better = Claim(
         "Gini provides slightly better accuracy than chi-square and mutual information.",
-        "Mean DR over all data sets and ε: "
-        + ", ".join(f"{score} {value:.3g}" for score, value in mean.items())
-        + ".",
+        f"Mean DR over all data sets and ε: {listed(mean, '.3g')}.",
         min(mean, key=mean.__getitem__) == "gini",
     )
     return Result({"": _table(found)}, claims=[*_vanish(found, 0.001, _SCORES), better])

@@ -64,7 +64,7 @@ def _make(
     seeds: int | None,
     correlation: Correlation,
 ) -> None:
-    # Here, because scikit-learn takes a second to import: only for those who use it.
+    # Imported here, because scikit-learn takes a second to import.
     from driftsieve.reproduce.datasets import MissingDataError, folder_of
     from driftsieve.reproduce.experiments import EXPERIMENTS
     from driftsieve.reproduce.output import load_altair, write

@@ -12,6 +12,7 @@ from driftsieve.reproduce.result import (
     RecordTable,
     Result,
     gain,
+    listed,
     mean_over,
     mean_over_seeds,
 )
@@ -128,16 +129,14 @@ def _claims(
     return [
         Claim(
             "The five screening methods show very similar performance.",
-            "Mean detection rates in the second half: "
-            + ", ".join(f"{score} {mean:.3f}" for score, mean in means.items())
-            + f"; they differ by at most {spread:.3f}.",
+            f"Mean detection rates in the second half: {listed(means, '.3f')}; they differ by at "
+            f"most {spread:.3f}.",
             spread < 0.05,
         ),
         Claim(
             "Gini needs more samples to establish a good performance at the beginning.",
             f"Over the first {4 * scale.batch} rows the others detect more than Gini by: "
-            + ", ".join(f"{score} {more}" for score, more in behind.items())
-            + ".",
+            f"{listed(behind)}.",
             all(more.positive for more in behind.values()),
         ),
         Claim(

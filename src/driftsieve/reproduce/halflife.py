@@ -15,6 +15,7 @@ from driftsieve.reproduce.result import (
     RecordTable,
     Result,
     gain,
+    listed,
     mean_over,
     mean_over_seeds,
 )
@@ -133,9 +134,7 @@ def _real_claim(stream: str, table: RecordTable, records: list[Record]) -> Claim
             falls[f"{learner}, {score} (half-life {_life(lowest['fading'])})"] = fall
     return Claim(
         f"Adaptation lowers the error on {stream} (here with the best half-life).",
-        "Fall from no fading to the best half-life in hindsight: "
-        + ", ".join(f"{name} {fall}" for name, fall in falls.items())
-        + ".",
+        f"Fall from no fading to the best half-life in hindsight: {listed(falls)}.",
         sum(fall.positive for fall in falls.values()) > len(falls) / 2,
     )
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: the learned memory beside every fixed half-life, where the truth is known."""
+"""Beyond the paper: the learned memory and every fixed half-life, on streams of known truth."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def result(records: RecordTable) -> Result:
     """Tables, a figure and claims from the rates of all seeds."""
     by_memory = mean_over_seeds(records)
     table = _beside_best(by_memory)
-    rates = [{**row, "memory": _name(row["memory"])} for row in by_memory]
+    rates = [{**row, "memory": title_of(row["memory"])} for row in by_memory]
     return Result(
         {"": table, "rates": rates},
         {"": lambda alt: _chart(alt, [row for row in rates if row["score"] == "mutual_info"])},
@@ -105,7 +105,7 @@ def _beside_best(rates: RecordTable) -> RecordTable:
             best = max(fixed, key=lambda h: fixed[h])
             line |= {
                 f"best @{k}": fixed[best],
-                f"at @{k}": _name(best),
+                f"at @{k}": title_of(best),
                 f"never @{k}": fixed[NEVER],
                 f"learned - best @{k}": rate[LEARNED] - fixed[best],
             }
@@ -148,7 +148,8 @@ def _claims(table: RecordTable) -> list[Claim]:
     ]
 
 
-def _name(half_life: Any) -> str:
+def title_of(half_life: Any) -> str:
+    """Return the title of a half-life, or of the learned memory."""
     if half_life == LEARNED:
         return LEARNED
     return "never forget" if half_life == NEVER else f"{half_life:,.0f}"

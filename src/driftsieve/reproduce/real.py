@@ -16,6 +16,7 @@ from driftsieve.reproduce.result import (
     RecordTable,
     Result,
     gain,
+    listed,
 )
 from driftsieve.reproduce.streams import BATCH, DECAY, FSA, SGD, TASKS, best, learn, screen
 
@@ -87,10 +88,6 @@ def _by_screen(
     }
 
 
-def _list(estimates: dict[str, Estimate]) -> str:
-    return ", ".join(f"{name} {estimate}" for name, estimate in estimates.items())
-
-
 def _adaptation(records: list[Record]) -> Claim:
     gains = {
         f"{learner}, {score}": _less(
@@ -105,7 +102,7 @@ def _adaptation(records: list[Record]) -> Claim:
     return Claim(
         "In most cases adaptation gives better performance than none.",
         f"With α = {DECAY} per batch of {BATCH} the error falls, by more than two standard errors, "
-        f"in {better} of {len(gains)} cases; falls (negative: rises): {_list(gains)}.",
+        f"in {better} of {len(gains)} cases; falls (negative: rises): {listed(gains)}.",
         better > len(gains) / 2,
     )
 
@@ -121,15 +118,15 @@ def _news20_claims(records: list[Record]) -> list[Claim]:
     return [
         Claim(
             "Some screens, such as mutual information, improve Sparse FSA.",
-            f"Fall of its error, with adaptation: {_list(fsa[WITH])}; without: "
-            f"{_list(fsa[WITHOUT])}.",
+            f"Fall of its error, with adaptation: {listed(fsa[WITH])}; without: "
+            f"{listed(fsa[WITHOUT])}.",
             any(estimate.positive for group in fsa.values() for estimate in group.values()),
         ),
         _adaptation(records),
         Claim(
             "Bin-count screens give SGD a slight improvement.",
-            f"Fall of its error, with adaptation: {_list(sgd[WITH])}; without: "
-            f"{_list(sgd[WITHOUT])}.",
+            f"Fall of its error, with adaptation: {listed(sgd[WITH])}; without: "
+            f"{listed(sgd[WITHOUT])}.",
             any(estimate.positive for group in sgd.values() for estimate in group.values()),
         ),
     ]
@@ -144,8 +141,8 @@ def _url_claims(records: list[Record]) -> list[Claim]:
     return [
         Claim(
             "Screens do not improve Sparse FSA.",
-            f"Fall of its error, with adaptation: {_list(fsa[WITH])}; without: "
-            f"{_list(fsa[WITHOUT])}.",
+            f"Fall of its error, with adaptation: {listed(fsa[WITH])}; without: "
+            f"{listed(fsa[WITHOUT])}.",
             not any(estimate.positive for group in fsa.values() for estimate in group.values()),
         ),
         Claim(
@@ -156,7 +153,7 @@ def _url_claims(records: list[Record]) -> list[Claim]:
         ),
         Claim(
             "Mean-variance screens with adaptation improve SGD significantly.",
-            f"Fall of its error: {_list(sgd)}.",
+            f"Fall of its error: {listed(sgd)}.",
             all(estimate.positive for estimate in sgd.values()),
         ),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,6 +95,15 @@ class Estimate:
         return self.mean > 2 * self.error
 
 
+def listed(values: Mapping[Any, Any], form: str = "") -> str:
+    """Return names and values in one line.
+
+    >>> listed({"t": 0.5, "gini": 0.25}, ".2f")
+    't 0.50, gini 0.25'
+    """
+    return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
+
+
 def mean_over_seeds(records: Iterable[Record], value: str = "rate") -> RecordTable:
     """Return the mean of `value`, its standard error and count, of records equal in all else."""
     return [
@@ -104,9 +113,9 @@ def mean_over_seeds(records: Iterable[Record], value: str = "rate") -> RecordTab
     ]
 
 
-def mean_over(records: Iterable[Record], key: str, value: str = "rate") -> RecordTable:
-    """Return the mean of `value` of records that are equal except for `key`."""
-    return [{**same, value: float(np.mean(v))} for same, v in _alike(records, value, key)]
+def mean_over(records: Iterable[Record], key: str) -> RecordTable:
+    """Return the mean rate of records that are equal except for `key`."""
+    return [{**same, "rate": float(np.mean(v))} for same, v in _alike(records, "rate", key)]
 
 
 def _alike(records: Iterable[Record], value: str, key: str) -> Iterator[tuple[Record, list[float]]]:

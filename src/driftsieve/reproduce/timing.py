@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from driftsieve.bank import Bank
 from driftsieve.reproduce.datasets import COMPARED, QUICK, at_hand
 from driftsieve.reproduce.offline_bins import offline_bins
-from driftsieve.reproduce.result import Claim, ExperimentRun, RecordTable, Result
+from driftsieve.reproduce.result import Claim, ExperimentRun, RecordTable, Result, listed
 
 EPSILONS = tuple(1 / f for f in (5, 50, 100, 500, 1000, 1500, 2000))
 MINIBATCHES = tuple(2**k for k in range(12))
@@ -37,9 +37,7 @@ def table1(run: ExperimentRun) -> Result:
         claims=[
             Claim(
                 "Computation times are stable for minibatches larger than 128.",
-                "Slowest over fastest for 128 and more: "
-                + ", ".join(f"{name} {ratio:.2f}" for name, ratio in flat.items())
-                + ".",
+                f"Slowest over fastest for 128 and more: {listed(flat, '.2f')}.",
                 all(ratio < 2 for ratio in flat.values()),
             ),
             Claim(
@@ -63,9 +61,7 @@ def table2(run: ExperimentRun) -> Result:
         claims=[
             Claim(
                 "Computation time increases as ε decreases.",
-                f"Time at ε = {last} over that at ε = {first}: "
-                + ", ".join(f"{name} {ratio:.2f}" for name, ratio in growth.items())
-                + ".",
+                f"Time at ε = {last} over that at ε = {first}: {listed(growth, '.2f')}.",
                 all(ratio > 1.1 for ratio in growth.values()),
             ),
             Claim(
@@ -119,8 +115,8 @@ def _table(first: str, times: Times) -> RecordTable:
 
 
 def _fractions(times: Times, key: str) -> str:
-    parts = (f"{name} {found[key] / found[OFFLINE]:.2f}" for name, found in times.items())
-    return f"Time online over offline at {key}: {', '.join(parts)}."
+    ratios = {name: found[key] / found[OFFLINE] for name, found in times.items()}
+    return f"Time online over offline at {key}: {listed(ratios, '.2f')}."
 
 
 def _mostly_faster(times: Times, key: str) -> bool:

@@ -85,7 +85,7 @@ class RowBudget:
         if with_rows(most) > self._limit:
             self.needed(0, 0, sizes, self._width, measure=True)
         most = _most(most, self._limit, with_rows)
-        # at most an eighth of the limit is for late values beside the banks
+        # at most an eighth of the limit is for late values in addition to the banks
         values = _most(_MOST_VALUES, self._limit / 8, lambda n: self._rows.most_bytes_with(0, n, 0))
         values = _most(values, self._limit, lambda n: self.needed(most, n, sizes, self._width))
         self._rows.make_room(most, values)

@@ -92,6 +92,8 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
     ['empty_server_form_handler', 'popup_window']
     """
 
+    # Nearly the parameters of driftsieve.FeatureScreener. They are written out in both classes,
+    # because river and scikit-learn read the names and the defaults from the signature.
     def __init__(
         self,
         score_func: str | ScoreFunction = "mutual_info",

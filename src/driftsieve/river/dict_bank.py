@@ -312,7 +312,7 @@ class DictBank:
             self._budget.beside = self._banks.beside(fresh=False)
         return known.first_of(new, sizes)
 
-    # --- what is known --------------------------------------------------------------------------
+    # --- known keys and labels ------------------------------------------------------------------
 
     def _starts(self) -> bool:
         """Return whether the next keys are those of the first row."""
@@ -334,9 +334,9 @@ class DictBank:
 
     def _collect(self, width: int) -> None:
         first, late = (bank._core for bank in self._banks)
-        # rows wait in the buffer of the bank, if a single bank gets them
-        home = first if width and len(self._template.half_lives) == 1 else None
-        rows = self._collector(self._known.columns, self._known.classes, width, home)
+        # rows wait in the buffer of the bank that gets them, if it is a single one
+        owner = first if width and len(self._template.half_lives) == 1 else None
+        rows = self._collector(self._known.columns, self._known.classes, width, owner)
         budget = RowBudget(self._limits.bytes, rows, first, late, width)
         budget.spend(self._taken, self._known.sizes)
         # width: the number of dense columns
@@ -347,7 +347,7 @@ class DictBank:
         columns: dict[Any, int],
         classes: dict[Any, int],
         width: int,
-        home: CoreBank | None = None,
+        owner: CoreBank | None = None,
     ) -> RowCollector:
         return RowCollector(
             columns,
@@ -357,7 +357,7 @@ class DictBank:
             self.missing == "ignore",
             self.clock == "time",
             self._template.half_lives[0],
-            home,
+            owner,
             self._turn,
         )
 

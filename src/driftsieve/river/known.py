@@ -1,4 +1,4 @@
-"""The keys and labels of dictionaries so far, and the numbers that stand for them."""
+"""The keys and labels of dictionaries so far, and their indices."""
 
 from __future__ import annotations
 

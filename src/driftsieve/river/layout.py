@@ -33,18 +33,15 @@ class KeyedRows(NamedTuple):
     def of_classes(self, n_classes: int) -> KeyedRows:
         """Return the rows of the first classes."""
         kept = self.codes < n_classes
-        if kept.all():
-            return self
-        weights, times = (None if v is None else v[kept] for v in (self.weights, self.times))
-        return KeyedRows(self.X[kept], self.names, self.codes[kept], weights, times)
+        return self if kept.all() else self._at(kept)
 
     def split(self, n_rows: int) -> tuple[KeyedRows, KeyedRows]:
         """Return the first rows, and the others."""
-        parts = []
-        for rows in (slice(n_rows), slice(n_rows, None)):
-            weights, times = (None if v is None else v[rows] for v in (self.weights, self.times))
-            parts.append(KeyedRows(self.X[rows], self.names, self.codes[rows], weights, times))
-        return parts[0], parts[1]
+        return self._at(slice(n_rows)), self._at(slice(n_rows, None))
+
+    def _at(self, rows: Any) -> KeyedRows:
+        weights, times = (None if v is None else v[rows] for v in (self.weights, self.times))
+        return KeyedRows(self.X[rows], self.names, self.codes[rows], weights, times)
 
     def laid_out(self, columns: Mapping[Hashable, int], width: int, fill: float) -> LaidRows:
         """Return the first ``width`` columns as dense and the others as sparse columns.

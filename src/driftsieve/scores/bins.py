@@ -35,7 +35,7 @@ def dependence(weights: Floats) -> Dependence:
     bins, classes = weights.sum(axis=1), weights.sum(axis=0)
     total = bins.sum(axis=0)
     bin_share = bins / _divisor(total)
-    # Quotients of whole numbers round alike, so an independent table of counts gives exactly 0.
+    # Equal quotients of whole numbers are rounded equally: independent counts give exactly 0.
     share = np.divide(weights, _divisor(classes), out=weights)
     gap = share - bin_share[:, None]
     return Dependence(

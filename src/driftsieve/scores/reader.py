@@ -30,7 +30,7 @@ class Readable(Protocol):
     def snapshot(
         self, n_bins: int = 5, features: slice | None = None, half_life: Any = None
     ) -> Snapshot:
-        """Return what is known of some features at a half-life."""
+        """Return a snapshot of some features at a half-life."""
 
 
 _NUMBERS = 1 << 22  # per block: 32 MB, whatever the number of features, bins and classes

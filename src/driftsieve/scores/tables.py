@@ -38,7 +38,7 @@ def rare_cell_pvalues(d: Dependence, sizes: Floats, effect: Floats) -> Floats:
     it is the binomial tail of the rare cell.
     """
     n_bins, n_classes = (d.bin_share > 0).sum(axis=0), (d.class_share > 0).sum(axis=0)
-    # Rare by weight or in rows: a few rows of much weight make a bin heavy, but tell no more.
+    # Rare by weight or in rows: a few rows of large weight make a bin heavy, but add no evidence.
     in_rows = ratio((d.share * sizes).sum(axis=1), sizes.sum(axis=0))
     share = np.where(d.bin_share > 0, np.minimum(d.bin_share, in_rows), np.inf)
     rarest = share.min(axis=0, initial=np.inf)

@@ -110,13 +110,13 @@ def _setting(bank: AnyBank, name: str) -> Any:
 
 
 def check_bins(n_bins: Any) -> None:
-    """ValueError where there cannot be that many quantile bins."""
+    """Raise ValueError if this is not a possible number of quantile bins."""
     if not isinstance(n_bins, Integral) or int(n_bins) < 2:
         raise ValueError(f"n_bins must be a whole number of at least 2, got {n_bins!r}.")
 
 
 def check_kept(bank: AnyBank, score_func: str | ScoreFunction) -> None:
-    """ValueError where the bank has not kept what the score needs."""
+    """Raise ValueError if the bank has not kept the sums that the score needs."""
     if isinstance(bank, LearnedBank) and bank.score_func != score_func:
         raise ValueError(
             f"score_func must be {bank.score_func!r}, with which this screener has learned the "

@@ -28,7 +28,7 @@ BANK_PARAMETERS = (
 def new_bank(
     score_func: str | ScoreFunction, choice: Choice, n_bins: int, **parameters: Any
 ) -> AnyBank:
-    """Return an empty bank that keeps only what the score needs.
+    """Return an empty bank that keeps only the sums that the score needs.
 
     With ``half_life="auto"`` or a list it is a LearnedBank.
     """

@@ -1,4 +1,4 @@
-"""What categories are called does not depend on where batches end, nor on where they come from."""
+"""The names of categories depend neither on the ends of batches nor on the source."""
 
 import datetime as dt
 from decimal import Decimal

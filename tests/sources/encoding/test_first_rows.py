@@ -76,7 +76,7 @@ def test_marks_of_missing_values_can_be_given(na: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_pyarrow")
-def test_decimal_commas(tmp_path: Path) -> None:
+def test_numbers_may_have_decimal_commas(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "x;w;y\n1,5;0,5;0\n-2,25e1;1;1\n3;NA;0\n")
     options: dict[str, Any] = {
         "delimiter": ";",

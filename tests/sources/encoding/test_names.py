@@ -1,4 +1,4 @@
-"""Names of features, of which no two may be alike."""
+"""Names of features, of which no two may be equal."""
 
 from __future__ import annotations
 

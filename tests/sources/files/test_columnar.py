@@ -53,7 +53,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_every_writer(
+def test_columnar_files_of_every_writer_are_read_equally(
     name: str, tmp_path: Path, mixed: dict[str, list[Any]], mixed_batches: list[Batch]
 ) -> None:
     path = tmp_path / name
@@ -154,7 +154,7 @@ def test_files_with_a_wrong_suffix_are_an_error(name: str, tmp_path: Path) -> No
     )
 
 
-def test_truncated_files(tmp_path: Path) -> None:
+def test_truncated_columnar_files_are_an_error(tmp_path: Path) -> None:
     table = pa.table({"x": np.arange(10_000.0), "y": np.arange(10_000) % 2})
     pq.write_table(table, tmp_path / "a.parquet")
     write_ipc(table, tmp_path / "a.arrow", pa.ipc.new_file, 1000)
@@ -170,7 +170,7 @@ def test_truncated_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
-def test_text_that_is_not_utf8(name: str, tmp_path: Path) -> None:
+def test_columnar_text_that_is_not_utf8_is_an_error(name: str, tmp_path: Path) -> None:
     offsets, letters = pa.py_buffer(np.int32([0, 1, 2])), pa.py_buffer(b"u\xff")
     table = pa.table({"c": pa.StringArray.from_buffers(2, offsets, letters), "y": [0, 1]})
     if name.endswith("parquet"):
@@ -183,7 +183,7 @@ def test_text_that_is_not_utf8(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
-def test_files_without_rows(name: str, tmp_path: Path) -> None:
+def test_a_file_without_rows_is_an_error_unless_others_have_rows(name: str, tmp_path: Path) -> None:
     table = pa.table({"x": pa.array([], pa.float64()), "y": pa.array([], pa.int64())})
     if name.endswith("parquet"):
         pq.write_table(table, tmp_path / name)
@@ -200,7 +200,7 @@ def test_files_without_rows(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.parquet.gz", "a.arrow.gz"])
-def test_compressed_twice(name: str, tmp_path: Path) -> None:
+def test_columnar_files_must_not_be_compressed_again(name: str, tmp_path: Path) -> None:
     pq.write_table(pa.table({"y": [1]}), tmp_path / "a.parquet")
     pa.feather.write_feather(pa.table({"y": [1]}), tmp_path / "a.arrow")
     inner = (tmp_path / name.removesuffix(".gz")).read_bytes()

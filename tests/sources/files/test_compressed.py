@@ -14,7 +14,7 @@ from driftsieve.sources.files.compressed import bz2_file, xz_file
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
-def test_compressed_files(suffix: str, tmp_path: Path) -> None:
+def test_compressed_files_equal_plain_ones(suffix: str, tmp_path: Path) -> None:
     plain = write(tmp_path / "a.svm", LINES)
     packed = write(tmp_path / f"a.svm.{suffix}", COMPRESS[suffix](LINES))
     batches = as_batches(packed, batch_size=300)

@@ -40,7 +40,7 @@ WRITERS = {
 
 @pytest.mark.usefixtures("_pyarrow")
 @pytest.mark.parametrize("writer", WRITERS)
-def test_csv_of_every_writer(
+def test_csv_files_of_every_writer_are_read_equally(
     writer: str, tmp_path: Path, mixed: dict[str, list[Any]], mixed_batches: list[Batch]
 ) -> None:
     path = tmp_path / "mixed.csv"
@@ -59,7 +59,7 @@ def test_tsv_and_other_delimiters(
     assert_same_batches(semicolons, mixed_batches)
 
 
-def test_csv_without_a_header(tmp_path: Path) -> None:
+def test_csv_without_a_header_has_numbered_names(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "-1,0.5,7\n1,1.5,8\n")
     (batch,) = as_batches(path, target=0)
     assert batch.feature_names == ("x1", "x2")
@@ -96,7 +96,7 @@ def test_a_first_row_with_the_target_is_a_header(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_pyarrow")
-def test_csv_missing_cells(tmp_path: Path) -> None:
+def test_empty_csv_cells_are_missing_values(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "x,c,y\n1,u,0\nNA,,1\n\n?,v,0\n2,null,1\n")
     assert error_of(path, target="y").startswith(", line 3: Input X contains NaN, column 0 ('x')")
     first, second = as_batches(path, target="y", missing="ignore", batch_size=2)
@@ -200,7 +200,9 @@ def test_large_integers_are_exact_as_csv_labels(batch_size: int, tmp_path: Path)
     ],
 )
 @pytest.mark.parametrize("batch_size", [1, 2, 10])
-def test_bad_csv_rows(content: str | bytes, cause: str, batch_size: int, tmp_path: Path) -> None:
+def test_bad_csv_rows_are_named_and_can_be_skipped(
+    content: str | bytes, cause: str, batch_size: int, tmp_path: Path
+) -> None:
     data = content.encode() if isinstance(content, str) else content
     path = write(tmp_path / "a.csv", b"x,y\n" + data)
     options = {"target": "y", "batch_size": batch_size}

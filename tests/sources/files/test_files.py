@@ -1,4 +1,4 @@
-"""Which files are meant, how they are compressed, and what is wrong with them."""
+"""Which files are read, how they are compressed, and their faults."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_batch_has_rows_of_one_file_only(tmp_path: Path) -> None:
     assert batches.total_bytes == a.stat().st_size + b.stat().st_size == batches.bytes_read
 
 
-def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_read_in_each_format(monkeypatch: pytest.MonkeyPatch) -> None:
     def feed(data: bytes) -> None:
         monkeypatch.setattr(
             sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(data)))

@@ -1,4 +1,4 @@
-"""JSON lines are read alike with and without pyarrow."""
+"""JSON lines are read equally with and without pyarrow."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_no_row_is_read_otherwise_with_pyarrow(
     missing="ignore",
     batch_size=100,
 )
-def test_plain_rows_are_read_alike(
+def test_plain_rows_are_read_equally(
     rows: list[Any], missing: str, batch_size: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = write(tmp_path_factory.getbasetemp() / "plain.jsonl", "\n".join(map(json.dumps, rows)))

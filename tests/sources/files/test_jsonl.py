@@ -58,7 +58,9 @@ def test_json_features_appear_over_time(tmp_path: Path) -> None:
         (b"[" * 100_000, "A line must be valid JSON"),
     ],
 )
-def test_bad_json_rows(line: bytes, cause: str, tmp_path: Path) -> None:
+def test_bad_json_rows_are_named_and_can_be_skipped(
+    line: bytes, cause: str, tmp_path: Path
+) -> None:
     path = write(tmp_path / "a.jsonl", b'{"y": 0, "a": 1}\n' + line + b'\n{"y": 1, "a": 3}\n')
     assert error_of(path, target="y").startswith(f", line 2: {cause}")
     batches = as_batches(path, target="y", on_error="skip")

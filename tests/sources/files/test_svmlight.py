@@ -44,7 +44,7 @@ def test_svmlight_as_scikit_learn_reads_it(
     assert np.concatenate([batch.y for batch in batches]).tolist() == labels.astype(int).tolist()
 
 
-def test_svmlight_details(tmp_path: Path) -> None:
+def test_comments_signs_and_repeated_indices_are_read(tmp_path: Path) -> None:
     lines = "# made by hand\n\n+1 qid:3 2:0.5 1:-1e3 # note\n-1\n  0 3:1 3:1  \n#\n"
     (batch,) = as_batches(write(tmp_path / "a.svm", lines))
     assert batch.y.tolist() == [1, -1, 0]
@@ -84,7 +84,7 @@ def test_a_million_indices_need_no_million_names(tmp_path: Path) -> None:
     assert len(bank.to_bytes()) < 9e6  # 4 bytes for each column, none for names
 
 
-def test_names_of_indices(tmp_path: Path) -> None:
+def test_names_must_cover_all_indices(tmp_path: Path) -> None:
     path = write(tmp_path / "a.svm", "1 1:1 3:2\n0 2:3\n1 4:1\n0\n")
     (batch,) = as_batches(path, names=["a", "b", "c", "d", "e"])
     assert batch.feature_names == ("a", "b", "c", "d", "e")
@@ -151,7 +151,9 @@ def test_missing_and_infinite_values(tmp_path: Path) -> None:
     ["1 2", "1 x:1", "1 2:x", "1 2:", "1 :2", "1 -1:2", "x 1:2", "1,2 1:2", "1 0:1", "1 2.5:1"],
 )
 @pytest.mark.parametrize("batch_size", [1, 2, 10])
-def test_bad_svmlight_rows(line: str, batch_size: int, tmp_path: Path) -> None:
+def test_bad_svmlight_rows_are_named_and_can_be_skipped(
+    line: str, batch_size: int, tmp_path: Path
+) -> None:
     path = write(tmp_path / "a.svm", f"# header\n1 1:1\n{line}\n-1 2:5\n")
     assert error_of(path, batch_size=batch_size, zero_based=False).startswith(", line 3: ")
     batches = as_batches(path, batch_size=batch_size, zero_based=False, on_error="skip")

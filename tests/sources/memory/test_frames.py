@@ -50,7 +50,7 @@ def test_frames_without_text_are_dense(frame: Any) -> None:
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_nulls(frame: Any) -> None:
+def test_nulls_are_missing_values(frame: Any) -> None:
     data = frame({"n": [1, None, 3], "c": ["u", None, "v"], "y": [0, 1, 0]})
     with pytest.raises(SourceError, match=r"row 1: Input X contains NaN, column 0 \('n'\)"):
         list(as_batches(data, target="y"))

@@ -75,7 +75,7 @@ def test_dicts_with_weight_and_time() -> None:
         ({"a": 1, "y": 0.5}, "Unknown label type: continuous"),
     ],
 )
-def test_bad_dicts(row: dict[str, Any], cause: str) -> None:
+def test_bad_dicts_are_named_and_can_be_skipped(row: dict[str, Any], cause: str) -> None:
     rows = [{"a": 1, "c": "u", "y": 0}, row, {"a": 3, "y": 1}]
     with pytest.raises(SourceError) as caught:
         list(as_batches(rows, target="y"))
@@ -97,7 +97,7 @@ def test_bad_dicts(row: dict[str, Any], cause: str) -> None:
         (5, "cannot unpack"),
     ],
 )
-def test_bad_pairs(row: Any, cause: str) -> None:
+def test_bad_pairs_are_named_and_can_be_skipped(row: Any, cause: str) -> None:
     rows = [([1, 2, 3], 0), row, ([4, 5, 6], 1)]
     with pytest.raises(SourceError, match=f"row 1: .*{cause}"):
         list(as_batches(rows))

@@ -14,7 +14,7 @@ namespace driftsieve {
 
 // The output of freeze(), feature after feature. Null pointers are skipped.
 struct SnapshotArrays {
-    std::span<const std::uint32_t> class_place;  // where class c stands
+    std::span<const std::uint32_t> class_place;  // position of class c
     std::size_t n_bins = 0;
     std::size_t n_features = 0;
     double* weight = nullptr;          // C x p

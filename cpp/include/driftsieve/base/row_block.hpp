@@ -75,8 +75,8 @@ struct RowBlock {
     void add_to(Ledger& ledger) const {
         if (ledger.totals.size() + 1 < begin.size()) ledger.totals.resize(begin.size() - 1);
         for (std::size_t c = 0; c + 1 < begin.size(); ++c) {
-            ClassTotal
-                block;  // summed separately: adding rows to a large total one by one loses digits
+            // summed separately: adding rows to a large total one by one loses digits
+            ClassTotal block;
             for (std::size_t k = begin[c]; k < begin[c + 1]; ++k) block.add(weight(k));
             ledger.totals[c].weight += block.weight;
             ledger.totals[c].weight_squared += block.weight_squared;

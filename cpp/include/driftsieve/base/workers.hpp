@@ -16,12 +16,12 @@
 
 namespace driftsieve {
 
-// Threads that wait for work, kept from one call to the next: to start one takes as long as a small
+// Threads that wait for work, kept from one call to the next: starting one takes as long as a small
 // block of rows. There are never more than the largest number of helpers requested at once.
 class Workers {
   public:
-    // Those of this process. They are never destroyed, since threads may wait in them to the end;
-    // a process that was forked has none of the threads, and begins with others.
+    // The workers of this process. They are never destroyed, because threads may wait in them until
+    // the end. A forked process has none of the threads, and starts its own.
     static Workers& of_process() {
         static std::atomic<Workers*> workers{nullptr};
         Workers* found = workers.load();
@@ -33,8 +33,8 @@ class Workers {
         return *found;
     }
 
-    // Calls work(0) here and work(1) to work(n_helpers) in other threads, unless work(0) has come
-    // to its end before they begin: then nothing is left for them. work() does not throw.
+    // Calls work(0) here and work(1) to work(n_helpers) in other threads, unless work(0) ends
+    // before they begin: then nothing is left for them. work() does not throw.
     void run(std::size_t n_helpers, const std::function<void(std::size_t)>& work) {
         Job job{work, n_helpers};
         {
@@ -60,7 +60,7 @@ class Workers {
 
     std::mutex mutex_;
     std::condition_variable has_job_;
-    std::deque<Job*> jobs_;  // that want more helpers
+    std::deque<Job*> jobs_;  // that need more helpers
     std::size_t n_threads_ = 0;
     long process_ = this_process();
 
@@ -75,7 +75,7 @@ class Workers {
     void add_threads(std::size_t n_helpers) {
         try {
             for (; n_threads_ < n_helpers; ++n_threads_) std::thread([this] { serve(); }).detach();
-        } catch (const std::system_error&) {  // no more threads: those there are do it all
+        } catch (const std::system_error&) {  // no more threads: the existing ones do all the work
         }
     }
 

@@ -15,45 +15,44 @@
 
 namespace driftsieve {
 
-// The values of one feature in a block, class by class, and the cells they lie in.
+// Values of one feature in a block, class by class, with the cells they lie in.
 struct LadderColumn {
     const BlockColumn& column;      // its weights are not used
-    const double* weights;          // by place, at each half-life
-    std::span<const double> total;  // what they weigh
+    const double* weights;          // by position, at each half-life
+    std::span<const double> total;  // their total weight
     const CellMap& map;
     const std::uint32_t* finest;  // the finest cell of each value
 };
 
-// Takes blocks into the list of a feature; each thread has its own.
+// Adds blocks to the list of a feature. One for each thread.
 //
-// Values are counted into cells, cells() or somewhat more, at all half-lives at once. Cells that
-// hold more than their share at any of them, and what lies outside of the cells, are sorted
-// instead; so are all values where there may be no more than 1 / epsilon distinct ones, which stay
-// exact.
+// Values are counted into about cells() cells, at all half-lives at once. These values are sorted
+// instead: those in cells that exceed their share at any half-life, those outside of the cells, and
+// all of them if there may be at most 1 / epsilon distinct ones, which stay exact.
 class LadderAbsorber {
   public:
     LadderAbsorber(const Config& config, std::size_t rungs) : config_(config), rungs_(rungs) {}
 
     std::size_t rungs() const { return rungs_; }
-    // Fewer than at one half-life: all of them are walked after each block.
+    // Fewer than at one half-life, because all of them are visited after each block.
     static std::size_t cells(const Config& config) {
         return std::min(3 * config.exact_values(), Config::kMostCells);
     }
 
-    // What rows that come in may hide, as a share of their weight: the rest is for merges.
+    // Mass that new rows may hide, as a share of their weight. The rest is left for merges.
     static constexpr double kShare = 0.8;
-    // `weight` is what all rows weigh with these.
+    // `weight` is the weight of all rows, including these.
     void absorb(LadderList& list, const LadderColumn& values, std::span<const double> weight) {
         count(values);
         take_items(values);
         list.widen_classes(values.column.n_classes(), rungs_);
         list.load_hidden(rungs_, hidden_);
-        std::vector<double> budget(rungs_, -1.0);  // nothing is joined
+        std::vector<double> budget(rungs_, -1.0);  // no mini-bins are joined
         if (!stays_exact(list)) {
             double most[kMostRungs];
             kernels().ladder->largest(rungs_, hidden_.data(), list.size(), most);
             for (std::size_t r = 0; r < rungs_; ++r) {
-                // a list that merges took beyond its share keeps the share it has
+                // if merges made a list exceed its share, it keeps that larger share
                 const double before = weight[r] - values.total[r];
                 const double as_before = before > 0.0 ? most[r] * (weight[r] / before) : 0.0;
                 budget[r] = std::min(config_.epsilon * weight[r],
@@ -63,8 +62,8 @@ class LadderAbsorber {
         merge(list, values.column.n_classes(), budget);
     }
 
-    // Adds a list of other rows; `weight` is what all rows weigh with them. As little of what may
-    // be hidden is taken as leaves the list short: see docs/guarantees.md.
+    // Adds a list of other rows; `weight` is the weight of all rows, including these. Uses no more
+    // of the budget than is needed for a short list: see docs/guarantees.md.
     void absorb(LadderList& list, const LadderList& other, std::span<const double> weight,
                 std::size_t n_classes) {
         list.widen_classes(n_classes, rungs_);
@@ -90,23 +89,23 @@ class LadderAbsorber {
   private:
     const Config& config_;
     std::size_t rungs_;
-    double most_[kMostRungs] = {};  // that a mini-bin of the block may hide
+    double most_[kMostRungs] = {};  // largest mass that a mini-bin of the block may hide
     std::size_t n_used_ = 0;
     Room<std::uint16_t> index_;
     KeptRoom<double> cells_;     // empty between two blocks
-    Room<double> cell_weights_;  // of those that are used
+    Room<double> cell_weights_;  // of the cells in use
     Room<std::uint16_t> used_;
     Room<std::uint8_t> too_full_;
-    std::vector<std::uint16_t> slot_;  // by cell: the number of what is taken out, from 1; else 0
+    std::vector<std::uint16_t> slot_;  // by cell: its slot plus 1 if it is taken out, else 0
     std::vector<std::size_t> begin_;   // by slot: its first member
     struct Member {
         double value;
         std::uint32_t place;
     };
-    std::vector<Member> members_;  // of the cells that are taken out, one cell after another
+    std::vector<Member> members_;  // of the cells that are taken out, cell by cell
     Room<std::uint32_t> found_;
     std::vector<std::size_t> next_;
-    Room<double> lines_;  // the weights of distinct values in cells that were taken out
+    Room<double> lines_;  // weights of the distinct values in cells that were taken out
     std::vector<LadderItem> items_;
     Room<double> hidden_;
     Room<double> out_values_;
@@ -171,7 +170,7 @@ class LadderAbsorber {
         if (n_slots == 0) return;
         found_.resize(column.size() + 1);
         std::size_t n_found = 0;
-        for (std::uint32_t k = 0; k < column.size(); ++k) {  // no branch, which none could foresee
+        for (std::uint32_t k = 0; k < column.size(); ++k) {  // a branch would be mispredicted
             found_[n_found] = k;
             n_found += slot_[index_[k]] != 0;
         }
@@ -184,7 +183,7 @@ class LadderAbsorber {
             members_[next_[slot_[index_[k]] - 1u]++] = {column.value(k), k};
     }
 
-    // Those of one cell, sorted.
+    // The values of one cell, sorted.
     void take_values(const LadderColumn& values, std::size_t slot, const double* cell,
                      bool stay_apart, double*& line) {
         const BlockColumn& column = values.column;
@@ -193,13 +192,13 @@ class LadderAbsorber {
         const double first = members[0].value;
         if (std::all_of(members.begin(), members.end(),
                         [&](const Member& member) { return member.value == first; })) {
-            items_.push_back({first + 0.0, cell, false});  // there is one zero, not two
+            items_.push_back({first + 0.0, cell, false});  // -0 becomes 0
             return;
         }
         std::sort(members.begin(), members.end(), [&](const Member& a, const Member& b) {
             return a.value < b.value || (a.value == b.value && a.place < b.place);
         });
-        // values are joined as long as no half-life has more than its share in a mini-bin
+        // values are joined while no half-life has more than its share in a mini-bin
         double held[kMostRungs] = {};
         double more[kMostRungs];
         double* open = nullptr;
@@ -237,7 +236,7 @@ class LadderAbsorber {
         }
     }
 
-    // Whether list and items have no more distinct values than are kept in any case.
+    // Whether list and items have few enough distinct values to stay exact.
     bool stays_exact(const LadderList& list) const {
         const std::size_t few = config_.exact_values();
         if (list.size() > few || items_.size() > few) return false;
@@ -260,7 +259,7 @@ class LadderAbsorber {
                    out_weights_.data() + at * rungs_ * n_classes, n_classes, rungs_);
     }
 
-    // MERGE of the list and another one, of which `items_` are the mini-bins.
+    // MERGE of the list and another one, whose mini-bins are `items_`.
     void interleave(LadderList& list, const LadderList& other, const Room<double>& theirs,
                     std::size_t n_classes) {
         const std::size_t of_mini_bin = n_classes * rungs_;

@@ -18,14 +18,14 @@ namespace driftsieve {
 struct LadderBlock {
     std::size_t rungs = 0;
     RowBlock rows;                      // unweighted; `heaviest` is chosen for all half-lives
-    std::vector<double> weights;        // by place, at each half-life
+    std::vector<double> weights;        // by position, at each half-life
     std::vector<double> class_weights;  // by class, at each half-life
     std::vector<double> total;          // of all classes, at each half-life
     // By class, at each half-life: whether the heaviest row weighs too little to measure the spread
-    // around it. That takes sample weights that differ a lot.
+    // around it, which needs very different sample weights.
     std::vector<std::uint8_t> needs_own_shift;
 
-    // The weights are those of states that stand at these epochs.
+    // Weights are relative to the epochs of the ledgers.
     static LadderBlock of(const RowInfo& info, std::size_t n_classes,
                           std::span<const Fading> fadings, std::span<const Ledger> ledgers) {
         LadderBlock block;
@@ -51,7 +51,8 @@ struct LadderBlock {
     void add_to(Ledger& ledger, std::size_t rung) const {
         if (ledger.totals.size() < rows.n_classes()) ledger.totals.resize(rows.n_classes());
         for (std::size_t c = 0; c < rows.n_classes(); ++c) {
-            ClassTotal block;  // summed apart: adding rows to a large total one by one loses digits
+            // summed separately: adding rows to a large total one by one loses digits
+            ClassTotal block;
             for (std::size_t k = rows.begin[c]; k < rows.begin[c + 1]; ++k)
                 block.add(weight(k, rung));
             ledger.totals[c].weight += block.weight;
@@ -61,7 +62,8 @@ struct LadderBlock {
     }
 
   private:
-    // The heaviest row is that whose smallest share in the weight of a half-life is largest.
+    // The heaviest row is the one whose smallest share of the weight, over all half-lives, is
+    // largest.
     void weigh_class(std::size_t cls) {
         const std::size_t first = rows.begin[cls];
         const std::size_t last = rows.begin[cls + 1];

@@ -15,15 +15,15 @@
 
 namespace driftsieve {
 
-// How many bytes a SparseLadder may come to take: see SparseBounds.
+// Upper bounds of the size of a SparseLadder: see SparseBounds.
 class LadderBounds {
   public:
     LadderBounds(const Config& config, const LadderLayout& layout,
                  std::span<const LadderPage> pages, std::size_t n_columns)
         : config_(config), layout_(layout), pages_(pages), n_columns_(n_columns) {}
 
-    // What nbytes() may come to without any new row, all lists as long as their room allows and all
-    // logged values summed up, with that many classes.
+    // Upper bound of nbytes() without new rows, if all lists use their full capacity and all logged
+    // values are summed up, with that many classes.
     std::size_t settled_bytes(std::size_t n_classes, bool is_wide) const {
         const LadderLayout layout = layout_with(n_classes, is_wide);
         std::size_t bytes = ledger_bytes() + pages_.size() * page_bytes();
@@ -35,7 +35,7 @@ class LadderBounds {
         return bytes;
     }
 
-    // What settled_bytes(), at most `before`, may come to with these rows, which are not read.
+    // Upper bound of settled_bytes(), at most `before` now, with these rows, which are not read.
     std::size_t most_bytes_with(const Coming& coming, std::size_t before) const {
         const LadderLayout layout = layout_with(coming.classes, true);
         const std::size_t n_new = std::min(coming.values, coming.columns);
@@ -45,7 +45,7 @@ class LadderBounds {
                coming.values * (2 * logged_bytes(true) + bytes_of_sum(layout));
     }
 
-    // What nbytes() may come to with these rows, whose values are counted.
+    // Upper bound of nbytes() with these rows, whose values are counted.
     template <class Rows>
     std::size_t bytes_with(const Rows& rows, const Coming& coming) const {
         struct Growth {
@@ -72,7 +72,7 @@ class LadderBounds {
             for (const double value : given) n_atoms += LadderPage::is_same(value, slot.atom);
             const std::size_t n_others = given.size() - n_atoms;
             if (slot.record == 0) {
-                // the atoms that stand in the log may leave it, or may not
+                // the atoms in the log may stay there or leave it
                 more.logged += std::min(n_atoms, most_atoms);
                 more.n_records += slot.n_atoms + n_atoms >= most_atoms;
             }
@@ -108,7 +108,7 @@ class LadderBounds {
 
   private:
     static constexpr std::size_t kColumns = LadderPage::kColumns;
-    static constexpr std::size_t kMostRoom = 4;  // records, for each that is there
+    static constexpr std::size_t kMostRoom = 4;  // capacity for records, per record
 
     const Config& config_;
     const LadderLayout& layout_;
@@ -134,21 +134,21 @@ class LadderBounds {
         return 2 * layout.room() * layout.rungs() * (sizeof(Moments) + sizeof(MissingWeight)) +
                layout.rungs() * layout.n_squares() * sizeof(double);
     }
-    // A value that is summed up, or an atom that gets a record.
+    // Bytes of a value that is summed up, or of an atom that gets a record.
     std::size_t bytes_of_sum(const LadderLayout& layout) const {
         const std::size_t of_state = 2 * sizeof(LadderPage::Summed) + class_bytes(layout);
         return std::max(kMostRoom * layout.bytes() / LadderPage::most_atoms(layout.rungs()) + 1,
                         LadderList::most_bytes(1, layout.room(), layout.rungs()) +
                             of_state / config_.long_run());
     }
-    // Mini-bins for so many more values, of a list in the worst order of rows known.
+    // Mini-bins for so many more values of a list, in the worst known order of rows.
     std::size_t list_bytes(std::size_t n_values, const LadderLayout& layout,
                            bool may_shrink) const {
         const auto most =
             static_cast<std::size_t>((may_shrink ? 70.0 : 40.0) / config_.epsilon + 4.0);
         return LadderList::most_bytes(std::min(n_values, most), layout.room(), layout.rungs());
     }
-    // Of the states there are.
+    // Of the existing states.
     std::size_t state_bytes(const LadderPage& page, const LadderLayout& layout) const {
         std::size_t bytes = 2 * page.summed.size() * sizeof(LadderPage::Summed);
         for (const LadderPage::Summed& column : page.summed)
@@ -159,7 +159,7 @@ class LadderBounds {
         return bytes;
     }
 
-    // Values that may be logged: use(column, the first one, all of them).
+    // Values that may be logged: use(column, first value, all values).
     template <class Rows, class Use>
     void for_each_column(const Rows& rows, const Use& use) const {
         struct Given {

@@ -11,8 +11,8 @@
 
 namespace driftsieve {
 
-// Cuts a list into quantile bins at all half-lives in one walk, with the bits that BinCutter gives
-// for each of them.
+// Cuts a list into quantile bins at all half-lives in one pass. The results have the same bits as
+// those of BinCutter at each half-life.
 class LadderCutter {
   public:
     LadderCutter(std::size_t rungs, std::size_t n_bins) : rungs_(rungs), n_bins_(n_bins) {}
@@ -27,7 +27,7 @@ class LadderCutter {
         kernels().ladder->cut(rungs_, {n_classes_, list.values(), list.weights(), list.size(),
                                        n_bins_, edges_.data(), bins_.data()});
     }
-    // At one half-life, until the next list is cut.
+    // The bins at one half-life. Valid until the next list is cut.
     CutBins at(std::size_t rung) const {
         const std::size_t n_edges = n_bins_ - 1;
         const std::size_t n_cells = n_bins_ * n_classes_;

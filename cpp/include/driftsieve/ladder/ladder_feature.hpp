@@ -14,17 +14,17 @@
 
 namespace driftsieve {
 
-// What the rows of one class weigh that have no value for a feature.
+// Weight of the rows of one class that have no value for a feature.
 struct MissingWeight {
     double weight = 0.0;
     double squared = 0.0;
 };
 
-// What one feature remembers of its rows at R half-lives.
+// The state of one feature at R half-lives.
 struct LadderFeature {
-    // By class, at each half-life; classes that are not there have met nothing.
+    // By class, at each half-life; missing entries have no rows.
     std::vector<Moments> moments;
-    std::vector<MissingWeight> missing;  // likewise; empty: nothing was missing
+    std::vector<MissingWeight> missing;  // likewise; empty if no value was missing
     LadderList list;
 
     void scale(std::span<const double> factors) {
@@ -47,7 +47,7 @@ struct LadderFeature {
         return missing.data() + cls * rungs;
     }
 
-    // Adds what another feature, at the same epochs, has of other rows.
+    // Adds the rows of another feature at the same epochs.
     void merge(LadderFeature other, std::span<const std::uint32_t> class_map, std::size_t n_classes,
                LadderAbsorber& absorber) {
         const std::size_t rungs = absorber.rungs();
@@ -66,7 +66,7 @@ struct LadderFeature {
         absorber.absorb(list, other.list, weight, n_classes);
     }
 
-    // As it is at one half-life.
+    // The state at one half-life.
     FeatureState alone(std::size_t rung, std::size_t rungs) const {
         FeatureState state;
         for (std::uint32_t c = 0; c * rungs < std::max(moments.size(), missing.size()); ++c) {

@@ -18,10 +18,10 @@
 
 namespace driftsieve {
 
-// Adds rows to pages at all half-lives, as far as their values lie in the columns of one thread.
+// Adds the values of rows in the columns of one thread to pages, at all half-lives.
 class LadderFiller {
   public:
-    // `ledgers` are those of the store before the first row, when it had `n_classes`.
+    // `ledgers` are those of the store before the first row, with `n_classes` classes.
     LadderFiller(const Config& config, const LadderLayout& layout, std::span<LadderPage> pages,
                  std::span<const Fading> fadings, std::vector<Ledger> ledgers,
                  std::size_t n_classes, std::size_t n_rows)
@@ -55,10 +55,10 @@ class LadderFiller {
             row_[fadings_.size() + o] = row_[layout_.own()[o]] * row_[layout_.own()[o]];
         for (std::size_t begin = 0; begin < row.count; begin += kPiece)
             add(row.values + begin, row.columns + begin, std::min(kPiece, row.count - begin));
-        // after its values: when these are summed up, its weight must not have been spent
+        // after its values: the weight of the row must not be spent before these are summed up
         for (std::size_t r = 0; r < fadings_.size(); ++r) ledgers_[r].totals[cls_].add(row_[r]);
     }
-    // Sums up all that is marked.
+    // Sums up all marked pages.
     void sum_up() {
         for (LadderPage* page : due_) {
             if (!page->is_due) continue;
@@ -82,17 +82,17 @@ class LadderFiller {
     LadderScratch scratch_;
     std::vector<LadderPage*> due_;
     std::unordered_map<LadderPage*, std::vector<LadderPage::Mark>> marks_;
-    // The row that is added.
+    // The row that is being added.
     std::uint32_t cls_ = 0;
     double sample_weight_ = 1.0;
     double time_ = 0.0;
     std::int64_t version_ = 0;
-    // What it weighs at each half-life, its squares, and again what it weighs.
+    // Its weight at each half-life, the squares of these, and the weights again.
     std::array<double, 3 * kMostRungs> row_{};
 
     template <class T, class Index>
     void add(const T* values, const Index* columns, std::size_t count) {
-        // records are seldom in the nearest cache: all are asked for before the first is needed
+        // records are rarely in the nearest cache: all are prefetched before the first is needed
         std::array<LadderPage::Slot*, kPiece> slots;
         for (std::size_t k = 0; k < count; ++k) {
             const auto column = static_cast<std::size_t>(columns[k]);
@@ -117,7 +117,7 @@ class LadderFiller {
             __builtin_prefetch(record + end - 1);
         }
         for (std::size_t k = 0; k < count; ++k) {
-            const double value = static_cast<double>(values[k]) + 0.0;  // there is one zero only
+            const double value = static_cast<double>(values[k]) + 0.0;  // -0 becomes 0
             if (value == 0.0 && !config_.absent_is_missing) continue;
             const auto column = static_cast<std::size_t>(columns[k]);
             LadderPage& page = pages_[column / kColumns];
@@ -128,7 +128,7 @@ class LadderFiller {
         }
     }
 
-    // Adds the value to a record if it is an atom that has one.
+    // Adds the value to the record of its column if it is the atom and there is a record.
     bool add_atom(LadderPage& page, std::size_t place, double value) const {
         const LadderPage::Slot& slot = page.slot(place);
         if (slot.record == 0 || !LadderPage::is_same(value, slot.atom)) return false;
@@ -152,17 +152,17 @@ class LadderFiller {
         for (std::size_t k = 0; k < n; ++k) to[k] += from[k];
     }
 
-    // Makes a page ready for this row, and for a column.
+    // Prepares a page for this row, and for a value of the column.
     [[gnu::noinline]] void prepare(LadderPage& page, std::size_t place, double value) {
         if (page.version != version_) {
-            sum_up(page);  // with weights of the epochs in which the blocks were completed
+            sum_up(page);  // with the weights of the epochs in which the blocks were completed
             page.rebase(ledgers_, version_, layout_);
         }
         if (!page.seen(place)) page.admit(place, value, config_.absent_is_missing);
     }
 
     void log(LadderPage& page, std::size_t place, double value) {
-        // a page that needs more room first gets rid of what can be summed up
+        // before its log grows, a page sums up what it can
         if (page.log.size() == page.log.capacity()) [[unlikely]] {
             sum_up(page);
             if (add_atom(page, place, value)) return;
@@ -191,7 +191,7 @@ class LadderFiller {
     [[gnu::noinline]] void sum_up(LadderPage& page) {
         if (!page.is_due) return;
         page.sum_up(marks_of(page), block_, layout_, config_, scratch_);
-        // else the same might be done again soon, for few values
+        // otherwise the next values could trigger the same again
         if (2 * page.log.size() > page.log.capacity()) page.log.reserve(2 * page.log.capacity());
     }
 };

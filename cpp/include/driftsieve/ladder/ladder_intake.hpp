@@ -18,21 +18,21 @@
 
 namespace driftsieve {
 
-// A block, what stored weights were multiplied by when it came, and what all rows weigh with it, at
-// each half-life.
+// A block; at each half-life, the factor of stored weights when it came, and the weight of all rows
+// with it.
 struct LadderArrival {
     LadderBlock block;
     std::vector<double> factors;
     std::vector<double> total;
 };
 
-// Takes blocks of dense rows in, feature by feature, at all half-lives at once.
+// Adds blocks of dense rows to the states of features, at all half-lives at once.
 class LadderIntake {
   public:
     LadderIntake(const Config& config, std::size_t rungs, std::span<LadderFeature> features)
         : config_(config), rungs_(rungs), features_(features) {}
 
-    // Blocks of equal length, one after another; threads part the columns.
+    // Blocks of equal length, one after another. Threads divide the columns.
     template <class T>
     void take(const MatrixView<T>& matrix, std::span<const LadderArrival> arrivals,
               unsigned n_threads) {
@@ -55,14 +55,13 @@ class LadderIntake {
     // Without cells, more columns at a time: the rows are read in longer pieces.
     std::size_t width() const { return config_.quantiles ? kStrip : 8 * kStrip; }
 
-    // Room to work in; each thread has its own.
+    // Buffers; one for each thread.
     struct Work {
-        Work(const Config& config, std::size_t rungs)
-            : absorber(config, rungs) {}
+        Work(const Config& config, std::size_t rungs) : absorber(config, rungs) {}
 
         LadderAbsorber absorber;
         Strip strip;
-        MatrixView<double> tile;  // columns side by side, a multiple of kStrip
+        MatrixView<double> tile;  // adjacent columns, a multiple of kStrip
         std::vector<double> copy;
         std::vector<double> sum;
         std::vector<double> squares;
@@ -82,7 +81,7 @@ class LadderIntake {
     std::size_t rungs_;
     std::span<LadderFeature> features_;
 
-    // Where they lie, or copied, with columns of 0 where there are fewer than kStrip.
+    // Columns [lo, hi) in place, or copied, with columns of 0 if there are fewer than kStrip.
     template <class T>
     static void read_tile(const MatrixView<T>& matrix, std::size_t lo, std::size_t hi, Work& work) {
         if constexpr (std::is_same_v<T, double>)
@@ -174,7 +173,7 @@ class LadderIntake {
         return finite;
     }
 
-    // Of half-lives at which the row that values are measured from weighs next to nothing.
+    // Moments at half-lives at which the row that values are measured from weighs very little.
     void set_own_shifts(const LadderBlock& block, std::size_t cls, std::size_t n_columns,
                         Work& work) const {
         const std::size_t first = block.rows.begin[cls];
@@ -193,7 +192,7 @@ class LadderIntake {
         }
     }
 
-    // What the rows weigh that count for a feature; `arriving` are not in yet.
+    // Weight of the rows that count for a feature; `arriving` rows are not added yet.
     std::vector<double> weight_of(const LadderFeature& feature, const LadderArrival& arrival,
                                   std::span<const double> arriving) const {
         if (feature.missing.empty()) return arrival.total;

@@ -12,12 +12,12 @@
 
 namespace driftsieve {
 
-// Where the numbers of a record of a LadderPage are: sums of squared weights and, at each
-// half-life, the weights of each class. A single sum of squares is between the first two classes,
-// beside the weights of either.
+// Positions of the numbers in a record of a LadderPage: sums of squared weights and, at each
+// half-life, the weights of each class. A single sum of squares is between the weights of the first
+// two classes, so that it is adjacent to both.
 //
-// While every row weighs 1, the square of what it weighs at one half-life is what it weighs at half
-// of that. So a sum of squares that is the sum of weights at another half-life is not kept apart.
+// While every row weighs 1, the square of its weight at one half-life is its weight at half of that
+// half-life. So a sum of squares that equals the sum of weights at another half-life is not stored.
 class LadderLayout {
   public:
     LadderLayout() = default;
@@ -46,7 +46,7 @@ class LadderLayout {
     std::size_t room() const { return room_; }  // for classes
     Squares squares() const { return squares_; }
     std::size_t n_squares() const { return count_of(squares_, room_); }
-    // The half-lives that have sums of squares.
+    // The half-lives with stored sums of squares.
     std::span<const std::uint8_t> own() const { return {own_.data(), n_own_}; }
     std::size_t stride() const { return rungs_ * room_ + n_own_ * n_squares(); }
     std::size_t bytes() const { return stride() * sizeof(double); }
@@ -60,13 +60,13 @@ class LadderLayout {
         return rungs_ * cls + (is_before ? 0 : n_own_ * n_squares());
     }
 
-    // Adds a row. `weights` are what it weighs at each half-life.
+    // Adds a row with these weights, one for each half-life.
     void add(double* record, std::size_t cls, const double* weights) const {
         for (std::size_t r = 0; r < rungs_; ++r) record[weight_at(cls) + r] += weights[r];
         for (std::size_t o = 0; o < n_own_; ++o)
             record[squared_at(cls) + o] += weights[own_[o]] * weights[own_[o]];
     }
-    // What a record has of squares, all classes together or the kth of them.
+    // Sum of squares in a record: of all classes together, or of the kth of them.
     double squared(const double* record, std::span<const std::int64_t> epochs, std::size_t k,
                    std::size_t rung) const {
         for (std::size_t o = 0; o < n_own_; ++o)
@@ -74,7 +74,7 @@ class LadderLayout {
         const std::size_t half = half_[rung];
         double sum = 0.0;
         for (std::size_t c = 0; c < room_; ++c) sum += record[weight_at(c) + half];
-        // two epochs of half the half-life are one
+        // one epoch is as long as two epochs of half the half-life
         return half == rung ? sum
                             : sum * Fading::rebase_factor(std::max<std::int64_t>(
                                         0, 2 * epochs[rung] + 1 - epochs[half]));
@@ -86,7 +86,7 @@ class LadderLayout {
         for (std::size_t c = 0; c < room_; ++c)
             for (std::size_t r = 0; r < rungs_; ++r) record[weight_at(c) + r] *= factors[r];
     }
-    // Writes to an empty record what one of another layout has, which stands at these epochs.
+    // Copies a record of another layout, at these epochs, to an empty record.
     void convert(const LadderLayout& from, const double* theirs,
                  std::span<const std::int64_t> epochs, double* record) const {
         for (std::size_t k = 0; k < from.n_squares(); ++k)
@@ -104,7 +104,7 @@ class LadderLayout {
     Squares squares_ = Squares::together;
     std::size_t n_own_ = 0;
     std::array<std::uint8_t, kMostRungs> own_{};
-    // Of each half-life the one whose weights are its squares; kNone: none.
+    // By half-life: the half-life whose weights are its squares, or kNone.
     std::array<std::uint8_t, kMostRungs> half_{};
 
     void keep_squares(bool all) {

@@ -14,11 +14,11 @@
 
 namespace driftsieve {
 
-// The quantile summary of one feature at R half-lives: one list of mini-bins whose weights, and
-// what they hide, stand side by side for all of them. At each half-life it is a summary as
-// SummaryOf is; that some of its mini-bins weigh nothing there does no harm.
+// The quantile summary of one feature at R half-lives: one list of mini-bins, each with its weights
+// and hidden mass at all of them. At each half-life it is a valid summary (see SummaryOf);
+// mini-bins without weight there do no harm.
 //
-// What is hidden takes half as many bytes as a weight: it is kept as a float, rounded up, in units
+// Hidden mass takes half as many bytes as a weight: it is stored as a float, rounded up, in units
 // of a power of two that is larger than all of them.
 class LadderList {
   public:
@@ -32,14 +32,14 @@ class LadderList {
         return (values_.capacity() + weights_.capacity() + unit_.capacity()) * sizeof(double) +
                hidden_.capacity() * sizeof(float);
     }
-    // What n mini-bins take at most: vectors may be an eighth too long.
+    // Largest size of n mini-bins: vectors may be an eighth too long.
     static constexpr std::size_t most_bytes(std::size_t n, std::size_t n_classes,
                                             std::size_t rungs) {
         const std::size_t of_mini_bin = sizeof(double) * (1 + n_classes * rungs) + 4 * rungs;
         return n * of_mini_bin * (kSpare + 1) / kSpare + rungs * sizeof(double);
     }
 
-    // What is hidden, at each half-life.
+    // Hidden mass of each mini-bin at each half-life.
     void load_hidden(std::size_t rungs, Room<double>& out) const {
         out.resize(size() * rungs);
         if (hidden_.empty()) {
@@ -49,7 +49,7 @@ class LadderList {
         kernels().ladder->unpack(rungs, hidden_.data(), size(), unit_.data(), out.data());
     }
 
-    // The most that a mini-bin hides at each half-life.
+    // Largest hidden mass of a mini-bin at each half-life.
     void largest_hidden(std::span<double> out) const {
         std::fill(out.begin(), out.end(), 0.0);
         for (std::size_t i = 0; i < hidden_.size(); i += out.size())
@@ -69,7 +69,7 @@ class LadderList {
         store_hidden(hidden, rungs);
     }
 
-    // What the mini-bins hide and weigh at each half-life is multiplied by its factor.
+    // Multiplies weights and hidden mass by a factor for each half-life.
     void scale(std::span<const double> factors) {
         const std::size_t rungs = factors.size();
         for (std::size_t i = 0; i < weights_.size(); i += rungs)
@@ -97,13 +97,13 @@ class LadderList {
         map_classes(same, n_classes, rungs);
     }
 
-    // What all classes weigh together at each half-life.
+    // Adds the weight of all classes together at each half-life.
     void add_weights(std::span<double> into) const {
         for (std::size_t i = 0; i < weights_.size(); i += into.size())
             for (std::size_t r = 0; r < into.size(); ++r) into[r] += weights_[i + r];
     }
 
-    // As it is at one half-life.
+    // The summary at one half-life.
     void load(std::size_t rung, std::size_t rungs, std::size_t n_classes, Summary& out) const {
         out.reset(size(), n_classes);
         std::fill(out.weights.begin(), out.weights.end(), 0.0);
@@ -142,8 +142,8 @@ class LadderList {
     std::uint32_t n_classes_ = 0;
     Room<double> values_;
     Room<double> weights_;      // of each mini-bin, class after class, at each half-life
-    Room<float> hidden_;        // in each mini-bin at each half-life; empty: nothing
-    std::vector<double> unit_;  // of what is hidden, at each half-life
+    Room<float> hidden_;        // of each mini-bin at each half-life; empty if all are 0
+    std::vector<double> unit_;  // of hidden mass, at each half-life
 
     void store_hidden(const double* hidden, std::size_t rungs) {
         double most[kMostRungs];

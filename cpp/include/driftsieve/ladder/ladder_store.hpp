@@ -16,9 +16,9 @@
 
 namespace driftsieve {
 
-// Dense rows of up to kFewClasses classes, seen at 2 to kMostRungs half-lives: what DenseStore is
-// at one. Rows are kept, read and placed into cells once for all half-lives; only their weights
-// differ. It has the methods of DenseStore, but fadings of its own.
+// Dense rows of up to kFewClasses classes at 2 to kMostRungs half-lives; the counterpart of
+// DenseStore. Rows are collected, read and assigned to cells once for all half-lives; only their
+// weights differ. It has the methods of DenseStore, but its own fadings.
 class LadderStore {
   public:
     LadderStore() = default;
@@ -38,7 +38,7 @@ class LadderStore {
     }
     std::size_t n_features() const { return features_.size(); }
     std::size_t open_rows() const { return open_.size(); }
-    // More than at one half-life: the state is larger, and is touched once a block.
+    // More than at one half-life, because the state is larger and is visited once per block.
     std::size_t rows_per_block() const { return rows_per_block(config_); }
     static std::size_t rows_per_block(const Config& config) {
         return std::min<std::size_t>(2 * DenseStore::rows_per_block(config, 0), 64000);
@@ -111,7 +111,7 @@ class LadderStore {
         for (LadderFeature& feature : features_) feature.scale(factors);
     }
 
-    // At one half-life, open rows included.
+    // Class totals at one half-life, including open rows.
     Ledger ledger(std::size_t rung, std::size_t n_classes) const {
         Ledger result = ledgers_[rung];
         result.totals.resize(n_classes);
@@ -126,9 +126,9 @@ class LadderStore {
         return RowBlock::of(info, now.totals.size(), fadings_[rung], now.epoch);
     }
 
-    // What reads features at some half-lives, open rows included. They are taken in by a copy of
-    // some features at a time, once for all half-lives, as a block would be; but a stream that one
-    // half-life alone would not have taken in yet is read as it came.
+    // Reads features at some half-lives, including open rows. These are added to copies of some
+    // features at a time, once for all half-lives, as a block would be. While a store at one
+    // half-life would not have completed a block yet, the rows are read directly.
     class Reader {
       public:
         // `now`: see ledger(), for each of these half-lives. Without quantiles there are 0 bins.
@@ -183,12 +183,12 @@ class LadderStore {
         std::span<const std::size_t> rungs_;
         std::span<const Ledger> now_;
         std::size_t n_bins_;
-        std::vector<RowBlock> open_;           // of each half-life, where they are read as they are
-        std::vector<LadderArrival> arrivals_;  // one, where they are taken in
+        std::vector<RowBlock> open_;           // of each half-life, if open rows are read directly
+        std::vector<LadderArrival> arrivals_;  // one, if open rows are added to copies
 
         MatrixView<double> open_values() const { return store_.open_.values(store_.n_features()); }
 
-        // Features with their open rows; the first is number `lo` to the visitor.
+        // Features with their open rows; the visitor gets them numbered from `lo`.
         template <class Visit>
         void read_some(std::span<const LadderFeature*> features, const MatrixView<double>& rows,
                        std::size_t lo, const Visit& visit) const {
@@ -222,7 +222,7 @@ class LadderStore {
             }
         }
 
-        // Places of the open rows by their value, without those that are missing.
+        // Positions of the open rows by value, without missing values.
         void sort(const MatrixView<double>& rows, std::vector<std::uint32_t>& sorted) const {
             const std::vector<std::uint32_t>& order = open_[0].order;
             sorted.clear();
@@ -235,7 +235,7 @@ class LadderStore {
             });
         }
 
-        // The open rows at one half-life, to a column that has no others.
+        // Adds the open rows at one half-life to a column that has no other rows.
         void add_open(const MatrixView<double>& rows, std::span<const std::uint32_t> sorted,
                       std::size_t k, Room<double>& values, Column& column) const {
             const RowBlock& open = open_[k];
@@ -257,7 +257,7 @@ class LadderStore {
             for (const std::uint32_t place : sorted) {
                 if (open.weight(place) == 0.0) continue;
                 if (size == 0 || summary.values[size - 1] != values[place]) {
-                    summary.values[size] = values[place] + 0.0;  // there is one zero, not two
+                    summary.values[size] = values[place] + 0.0;  // -0 becomes 0
                     summary.hidden[size++] = 0.0;
                 }
                 const auto cls = static_cast<std::size_t>(
@@ -314,7 +314,7 @@ class LadderStore {
                ledgers_.size() * sizeof(Ledger);
     }
 
-    // What nbytes(), at most `before`, may come to with these rows, without a look at them.
+    // Upper bound of nbytes(), at most `before` now, with these rows, which are not read.
     std::size_t most_bytes_with(const Coming& coming, std::size_t before) const {
         const std::size_t rows = open_rows() + coming.rows;
         const std::size_t bytes = before + sizeof(LadderFeature) * (coming.columns - n_features()) +
@@ -324,7 +324,7 @@ class LadderStore {
         const std::size_t summed_up =
             config_.quantiles ? LadderList::most_bytes(rows, coming.classes, rungs()) : 0;
         const std::size_t of_feature = most_class_bytes(coming.classes) + summed_up;
-        // mini-bins that are there may come to hold more classes
+        // existing mini-bins may get more classes
         return bytes + (coming.classes > ledgers_[0].totals.size() ? coming.classes * before : 0) +
                coming.columns * std::min(of_feature, most_bytes_of_feature(coming));
     }
@@ -351,11 +351,11 @@ class LadderStore {
     }
 
   private:
-    static constexpr std::size_t kRowsAtOnce = 16384;  // in as many blocks as they make
+    static constexpr std::size_t kRowsAtOnce = 16384;  // processed together, in one or more blocks
 
     Config config_;
     std::vector<Fading> fadings_;
-    std::vector<Ledger> ledgers_;  // finished blocks only
+    std::vector<Ledger> ledgers_;  // complete blocks only
     KeptRoom<LadderFeature> features_;
     OpenRows open_;
 
@@ -371,8 +371,8 @@ class LadderStore {
     std::size_t most_class_bytes(std::size_t n_classes) const {
         return 2 * n_classes * rungs() * (sizeof(Moments) + sizeof(MissingWeight));
     }
-    // Beside the LadderFeature itself. The worst order of rows known, at the half-life for which it
-    // is worst.
+    // Without the LadderFeature itself. For the worst known order of rows, at the half-life for
+    // which it is worst.
     std::size_t most_bytes_of_feature(const Coming& coming) const {
         const double mini_bins =
             config_.quantiles ? (coming.may_shrink ? 70.0 : 40.0) / config_.epsilon + 4.0 : 0.0;
@@ -385,7 +385,7 @@ class LadderStore {
         return fading.epoch_of(*std::max_element(info.times.begin(), info.times.end()));
     }
 
-    // Rows as they come to a store of these ledgers, which then have them.
+    // Prepares rows for a store with these ledgers, and adds them to the ledgers.
     LadderArrival arrival(const RowInfo& info, std::vector<Ledger>& ledgers) const {
         LadderArrival arrival;
         for (std::size_t r = 0; r < rungs(); ++r)
@@ -402,7 +402,8 @@ class LadderStore {
         return arrival;
     }
 
-    // Whole blocks. A class counts from the block in which it is first seen, not from the batch.
+    // Adds complete blocks. A class counts from the block in which it first occurs, not from the
+    // batch.
     template <class T>
     void consume(const MatrixView<T>& matrix, const RowInfo& info, unsigned n_threads) {
         const std::size_t block_rows = rows_per_block();
@@ -412,7 +413,7 @@ class LadderStore {
         LadderIntake(config_, rungs(), features_).take(matrix, arrivals, n_threads);
     }
 
-    // Finished blocks of another store.
+    // Adds the complete blocks of another store.
     void join(const LadderStore& other, std::span<const std::uint32_t> class_map,
               std::size_t n_classes, unsigned n_threads) {
         std::vector<double> ours;

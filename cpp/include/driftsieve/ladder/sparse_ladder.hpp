@@ -25,9 +25,9 @@
 
 namespace driftsieve {
 
-// Sparse rows of up to kFewClasses classes, with quantiles, seen at 2 to kMostRungs half-lives:
-// what SparseStore is at one. It has the methods of SparseStore, but fadings of its own. It is read
-// through pages as they are at one half-life: see LadderPage::load_alone().
+// Sparse rows of up to kFewClasses classes, with quantiles, at 2 to kMostRungs half-lives; the
+// counterpart of SparseStore. It has the methods of SparseStore, but its own fadings. Readers load
+// its pages at one half-life at a time: see LadderPage::load_alone().
 class SparseLadder {
   public:
     SparseLadder() = default;
@@ -56,11 +56,11 @@ class SparseLadder {
     // Whether rows fade or differ in weight.
     bool keeps_squares(std::size_t rung) const { return is_weighted_ || fadings_[rung].fades(); }
 
-    // Rows that are canonical.
+    // Adds canonical rows.
     template <class Rows>
     void update(const Rows& rows, const RowInfo& info, const Fading&, unsigned n_threads) {
         if (rows.n_rows == 0) return;
-        // squares are kept apart from the first row on whose weight is not 1
+        // from the first row whose weight is not 1, squares are stored separately
         std::size_t begin = 0;
         if (!is_weighted_) {
             const auto first = std::find_if(info.weights.begin(), info.weights.end(),
@@ -75,7 +75,8 @@ class SparseLadder {
         add_rows(rows, info, begin, rows.n_rows, n_threads);
     }
 
-    // `other` (taken by value: it is used up) saw other rows; its column j is our target[j].
+    // Adds `other` (passed by value, because it is consumed), which has other rows. Its column j is
+    // target[j] here.
     void merge(SparseLadder other, std::span<const std::size_t> target,
                std::span<const std::uint32_t> class_map, std::size_t n_classes,
                unsigned /*n_threads*/) {
@@ -108,7 +109,7 @@ class SparseLadder {
                           page.weights.empty() ? 1.0 : page.weights[i]);
             }
         }
-        // lists were pruned with all rows in the weight, of which no logged value may be a part
+        // lists were pruned for the weight of all rows, so that no logged value may be part of it
         for (LadderPage& page : pages_)
             page.sum_up_most(config_.exact_values(), {0, n_classes, weight}, layout_, config_,
                              scratch);
@@ -121,7 +122,7 @@ class SparseLadder {
             LadderPage page = pages_[p];
             page.rebase(ledgers_, version(), layout_);
             const auto column_of = [&](std::size_t place) {
-                return p * kColumns + place - begin;  // beyond `count` if it is none of the part
+                return p * kColumns + place - begin;  // beyond `count` if it is not in the part
             };
             for (std::size_t place = 0; place < kColumns; ++place) {
                 const std::size_t column = column_of(place);
@@ -170,7 +171,7 @@ class SparseLadder {
         return result;
     }
 
-    // What reads features at some half-lives; each thread has its own.
+    // Reads features at some half-lives. One for each thread.
     class Reader {
       public:
         // `now`: see ledger(), for each of these half-lives.
@@ -189,8 +190,9 @@ class SparseLadder {
         Reader(const Reader&) = delete;
         Reader& operator=(const Reader&) = delete;
 
-        // Features [lo, hi): visit(k, j, column) for each that was seen, at half-life rungs[k];
-        // before that, where some were not seen, fill(k, begin, end, column) for all of a page.
+        // Features [lo, hi): visit(k, j, column) for each that occurred, at half-life rungs[k]. If
+        // some of a page did not, fill(k, begin, end, column) is called before, for all features of
+        // the page.
         template <class Fill, class Visit>
         void read(std::size_t lo, std::size_t hi, const Fill& fill, const Visit& visit) {
             for (std::size_t begin = lo, end; begin < hi; begin = end) {
@@ -232,10 +234,10 @@ class SparseLadder {
         std::vector<std::int64_t> epochs_;
         std::vector<RecordLayout> layouts_;
         Room<double> lines_;
-        SparsePage page_;  // the one that is read, at one half-life
+        SparsePage page_;  // the page being read, at one half-life
         std::vector<SparseReader> readers_;
 
-        // Calls use(k) with some columns of a page loaded, at one half-life after another.
+        // Calls use(k) for one half-life after another, with these columns of a page loaded.
         template <class Use>
         void load(std::size_t p, std::uint64_t places, const Use& use) {
             const LadderPage& from = store_.pages_[p];
@@ -283,7 +285,7 @@ class SparseLadder {
         return bounds().bytes_with(rows, coming);
     }
 
-    // Stored are pages of which a column was seen.
+    // Stores the pages that have a column with values.
     template <class Archive>
     void archive(Archive& ar) {
         std::vector<double> all = half_lives();
@@ -344,7 +346,7 @@ class SparseLadder {
     const LadderPage& page_of(std::size_t column) const { return pages_[column / kColumns]; }
     LadderBounds bounds() const { return {config_, layout_, pages_, n_columns_}; }
 
-    // Of pages that stand at the epochs of the ledgers.
+    // Version of pages at the epochs of the ledgers.
     std::int64_t version() const {
         if (ledgers_[0].empty()) return LadderPage::kNever;
         std::int64_t sum = 0;
@@ -404,7 +406,7 @@ class SparseLadder {
         ledgers_ = std::move(after);
     }
 
-    // The page of a column, with the column admitted and weights of the present epochs.
+    // The page of a column, with the column admitted and weights at the present epochs.
     LadderPage& admit(std::size_t column, double value) {
         LadderPage& page = page_of(column);
         page.rebase(ledgers_, version(), layout_);
@@ -413,14 +415,14 @@ class SparseLadder {
         return page;
     }
 
-    // A value of a column that has been admitted.
+    // Logs a value of a column that has been admitted.
     void log_value(std::size_t column, LadderValue value, double weight) {
         value.place = static_cast<std::uint32_t>(column % kColumns);
         LadderPage& page = page_of(column);
         page.append(page.slot(value.place), value, weight, SparsePage::kNoBlocks);
     }
 
-    // What a page of another store, at our epochs, has of a column, but for logged values.
+    // Adds a column of a page of another store at the same epochs, without its logged values.
     void add_column(std::size_t column, LadderPage& from, std::size_t place,
                     const LadderLayout& layout, std::span<const std::uint32_t> class_map,
                     LadderScratch& scratch) {
@@ -452,7 +454,7 @@ class SparseLadder {
                     ours[layout_.weight_at(class_map[c]) + r] += record[layout.weight_at(c) + r];
             return;
         }
-        // an atom that is not ours is a value like others
+        // the atom of the other store, if it is not the atom here, is a value like others
         LadderPage::Summed& ours = page.make_state(column % kColumns, layout_);
         LadderFeature state;
         const std::vector<double> nothing(rungs());
@@ -472,7 +474,7 @@ class SparseLadder {
                     layout.squared(record, page.epochs, k, r);
     }
 
-    // What a page has beside its slots.
+    // The parts of a page besides its slots.
     template <class Archive>
     void archive(Archive& ar, LadderPage& page) {
         const auto n_slots = static_cast<std::size_t>(
@@ -482,7 +484,7 @@ class SparseLadder {
         std::vector<std::uint8_t> records;
         std::vector<double> sums;
         std::uint8_t n_records = 0;
-        // records by slot: the order in which they were made may depend on batches
+        // records by slot, because the order in which they were made may depend on batches
         for (const LadderPage::Slot& slot : page.slots) {
             atoms.push_back(slot.atom);
             records.push_back(slot.record == 0 ? 0 : ++n_records);

@@ -12,15 +12,15 @@
 
 namespace driftsieve {
 
-// A value of a sparse column that is in no summary yet.
+// A value of a sparse column that is not in a summary yet.
 struct LoggedValue {
     double value;
     std::uint32_t cls;
     std::uint32_t place;  // of the column in its page
 };
 
-// Logged values of a page in lists, each by class and then in the order of the rows. One stable
-// counting sort, for summing columns up and for reading them.
+// Logged values of a page in lists, each by class and then in the order of the rows. Made by one
+// stable counting sort, both for summing columns up and for reading them.
 class ColumnRuns {
   public:
     static constexpr std::uint32_t kNoList = static_cast<std::uint32_t>(-1);
@@ -31,8 +31,8 @@ class ColumnRuns {
         double weight;
     };
 
-    // Value i goes to list list_of(i), or to none. Weights are multiplied by `factor`; none means
-    // that all are 1.
+    // Puts value i into list list_of(i), or into none. Weights are multiplied by `factor`; no
+    // weights means that all are 1.
     template <class ListOf>
     void take(std::span<const LoggedValue> log, std::span<const double> weights, double factor,
               std::size_t n_lists, std::size_t n_classes, const ListOf& list_of) {
@@ -42,8 +42,8 @@ class ColumnRuns {
         const auto weight = [&](std::size_t i) {
             return factor * (weights.empty() ? 1.0 : weights[i]);
         };
-        // offsets_[k + 1] is where part k, a class of a list, has come to, and in the end where
-        // part k + 1 begins
+        // Part k is one class of one list. While parts are filled, offsets_[k + 1] is the present
+        // end of part k; afterwards it is the begin of part k + 1.
         offsets_.assign(n_lists * n_classes + 2, 0);
         for (std::size_t i = 0; i < log.size(); ++i) {
             const std::uint32_t list = list_of(i);
@@ -70,8 +70,8 @@ class ColumnRuns {
 
     std::span<const Missing> missing() const { return missing_; }
 
-    // A list, with the first classes only: it has no values of the others. Valid until the next
-    // call.
+    // A list with its first n_classes classes; it must have no values of others. Valid until the
+    // next call.
     BlockColumn of(std::size_t list, std::size_t n_classes) {
         const std::uint32_t* offsets = offsets_.data() + list * n_classes_;
         begin_.resize(n_classes + 1);
@@ -86,7 +86,7 @@ class ColumnRuns {
   private:
     std::size_t n_classes_ = 0;
     bool is_weighted_ = false;
-    Room<std::uint32_t> places_;  // of each value its part plus 1, or kNoList
+    Room<std::uint32_t> places_;  // by value: its part plus 1, or kNoList
     std::vector<std::uint32_t> offsets_;
     std::vector<Missing> missing_;
     Room<double> values_;

@@ -13,8 +13,8 @@ namespace driftsieve {
 inline constexpr std::size_t kNoEnd = static_cast<std::size_t>(-1);
 
 // The columns of a batch, cut into ranges with about equally many values, one for each thread:
-// thread k has [cuts[k], cuts[k + 1]). All of them are multiples of `page`, but for the last,
-// kNoEnd. The columns of a row rise, so that each thread finds its part of a row by a short search,
+// thread k has [cuts[k], cuts[k + 1]). All cuts are multiples of `page`, except for the last one,
+// kNoEnd. The columns of a row ascend, so each thread finds its part of a row by a short search,
 // and no value has to be moved.
 struct ColumnShares {
     std::vector<std::size_t> cuts;
@@ -22,7 +22,7 @@ struct ColumnShares {
     std::size_t size() const { return cuts.size() - 1; }
 };
 
-// One share for every kFewest values, and no more than threads.
+// One share for every kFewest values, but no more shares than threads.
 inline std::size_t count_shares(std::size_t n_values, unsigned n_threads) {
     constexpr std::size_t kFewest = std::size_t{1} << 13;
     return std::clamp<std::size_t>(n_values / kFewest, 1, std::max(n_threads, 1u));
@@ -57,12 +57,12 @@ ColumnShares column_shares(const MatrixView<T>&, std::size_t, std::size_t, unsig
     return {{0, kNoEnd}};
 }
 
-// The values of a row in the columns [lo, hi). Both ends are searched for in the whole row, so that
-// parts never overlap, even if the columns do not rise.
+// The values of a row in the columns [lo, hi). Both ends are searched for in the whole row, so
+// parts never overlap, even if the columns do not ascend.
 template <class T, class Index>
 SparseRow<T, Index> part_of(const SparseRow<T, Index>& row, std::size_t lo, std::size_t hi) {
     const auto find = [&](std::size_t cut) {
-        // without branches, which would be foretold wrongly
+        // without branches, which would often be mispredicted
         const Index* at = row.columns;
         for (std::size_t n = row.count; n > 0;) {
             const std::size_t half = n / 2;

@@ -11,7 +11,7 @@
 namespace driftsieve {
 
 // The last values of a run: those whose rows were added to the totals after the feature was last
-// pruned. Cells hide a share of what their rows add to the weight, which must not have been spent
+// pruned. Cells hide a share of the weight of these rows, so it must not have been used for pruning
 // before.
 struct NewValues {
     std::size_t count = 0;
@@ -31,7 +31,7 @@ inline Moments moments_of(const BlockColumn& run, std::size_t cls) {
                        run.begin[cls + 1] - begin);
 }
 
-// Cells that fit a run, and where its values lie in them.
+// Chooses cells for a run, and computes the finest cell of each value.
 inline void fit_cells(const BlockColumn& run, const Config& config, Scratch& scratch) {
     scratch.values.resize(CellMap::sample_size(run.size()));
     for (std::size_t i = 0; i < scratch.values.size(); ++i)

@@ -16,8 +16,8 @@ struct alignas(32) RecordUnit {
     std::byte bytes[32] = {};
 };
 
-// Where the numbers of a record are. A sparse column that was seen has a record: a value, and for
-// each class a weight and a count of rows, 32 bytes for two classes. Where squared weights are
+// Positions of the numbers in a record. A sparse column that has occurred has a record: a value,
+// and for each class a weight and a count of rows, 32 bytes for two classes. If squared weights are
 // kept, sums of them replace the counts.
 class RecordLayout {
   public:
@@ -28,7 +28,7 @@ class RecordLayout {
           squares_(squares),
           weights_at_(kSquares + 8 * n_squares()),
           of_class_(squares == Squares::none ? 12 : 8),
-          // whole cache lines where half of one is too small
+          // whole cache lines if half of one is too small
           units_(weight_at(room_) <= sizeof(RecordUnit) ? 1 : (weight_at(room_) + 63) / 64 * 2) {}
 
     std::size_t room() const { return room_; }  // for classes
@@ -43,11 +43,11 @@ class RecordLayout {
     double weight(const std::byte* record, std::size_t cls) const {
         return at<double>(record + weight_at(cls));
     }
-    // Stops at kMostRows; 0 where squares are kept.
+    // At most kMostRows; 0 if squares are kept.
     std::uint64_t rows(const std::byte* record, std::size_t cls) const {
         return squares_ == Squares::none ? at<std::uint32_t>(record + weight_at(cls) + kRows) : 0;
     }
-    // Of all classes, or of the kth of them.
+    // Sum of squares of all classes, or of the kth of them.
     double squared(const std::byte* record, std::size_t k) const {
         return at<double>(record + squared_at(k));
     }
@@ -69,8 +69,8 @@ class RecordLayout {
         for (std::size_t k = 0; k < n_squares(); ++k)
             put(record + squared_at(k), squared(record, k) * (factor * factor));
     }
-    // Writes to an empty record what one of another layout has. If squares are kept from now on,
-    // all rows so far weigh 1 each.
+    // Copies a record of another layout to an empty record. If only this layout has squares, all
+    // rows so far weigh 1 each.
     void convert(const RecordLayout& from, const std::byte* theirs, std::byte* record) const {
         set_value(record, from.value(theirs));
         for (std::size_t k = 0; k < from.n_squares(); ++k)

@@ -12,8 +12,8 @@
 
 namespace driftsieve {
 
-// Dense rows for a sparse store, one after the other, without their zeros, or where these count as
-// values without their missing ones: use(i, row).
+// Calls use(i, row) with each dense row for a sparse store, without its zeros; if zeros count as
+// values, with its zeros and without its missing values.
 template <class T, class Use>
 void for_each_sparse_row(const MatrixView<T>& matrix, bool zeros_count, const Use& use) {
     std::vector<double> values(matrix.n_cols);
@@ -29,8 +29,8 @@ void for_each_sparse_row(const MatrixView<T>& matrix, bool zeros_count, const Us
     }
 }
 
-// Sparse rows as they lie in memory. Throws NotCanonical where a row is not within what is stored
-// and the rows have not been validated.
+// The same for sparse rows, in place. Throws NotCanonical if a row that is not validated is not
+// within the stored values.
 template <class T, class Index, class Use>
 void for_each_sparse_row(const CsrView<T, Index>& matrix, bool /*zeros_count*/, const Use& use) {
     const auto end = matrix.is_canonical ? static_cast<std::size_t>(matrix.indptr[matrix.n_rows])
@@ -45,8 +45,8 @@ void for_each_sparse_row(const CsrView<T, Index>& matrix, bool /*zeros_count*/, 
     }
 }
 
-// Sparse rows for a dense store of `width` features, written out a few at a time, with `absent`
-// where they have nothing: use(i, matrix) for those from row i on.
+// Calls use(i, matrix) with sparse rows for a dense store of `width` features, a few at a time from
+// row i on, written out with `absent` for absent entries.
 template <class T, class Index, class Use>
 void for_each_dense_part(const CsrView<T, Index>& matrix, std::size_t width, double absent,
                          const Use& use) {

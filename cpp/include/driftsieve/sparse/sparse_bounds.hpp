@@ -13,8 +13,8 @@
 
 namespace driftsieve {
 
-// How many bytes a sparse store may come to take. Lists of a page have room for a power of 2, less
-// than twice what is in them; for records see SparsePage.
+// Upper bounds of the size of a sparse store. The capacity of the lists of a page is a power of 2,
+// less than twice their size; for records see SparsePage.
 class SparseBounds {
   public:
     SparseBounds(const Config& config, const RecordLayout& layout,
@@ -25,8 +25,8 @@ class SparseBounds {
           n_columns_(n_columns),
           n_slots_(n_slots) {}
 
-    // What nbytes() may come to without any new row, all lists as long as their room allows and all
-    // logged values summed up, as numbers of that width and with that many classes.
+    // Upper bound of nbytes() without new rows, if all lists use their full capacity and all logged
+    // values are summed up, for numbers of that width and that many classes.
     std::size_t settled_bytes(std::size_t n_classes, bool is_wide) const {
         const std::size_t record = layout_with(n_classes, is_wide).bytes();
         std::size_t bytes = pages_.size() * sizeof(SparsePage);
@@ -37,7 +37,7 @@ class SparseBounds {
         return bytes;
     }
 
-    // What settled_bytes(), at most `before`, may come to with these rows, which are not read.
+    // Upper bound of settled_bytes(), at most `before` now, with these rows, which are not read.
     std::size_t most_bytes_with(const Coming& coming, std::size_t before) const {
         const std::size_t record = layout_with(coming.classes, coming.is_wide).bytes();
         const std::size_t n_new = std::min(coming.values, coming.columns - n_slots_);
@@ -47,7 +47,7 @@ class SparseBounds {
                coming.values * (2 * kLogged + bytes_of_sum(coming.classes, coming.is_wide));
     }
 
-    // What nbytes() may come to with these rows: values are counted, as if no summary would ever be
+    // Upper bound of nbytes() with these rows. Values are counted as if no summary were ever
     // pruned.
     template <class Rows>
     std::size_t bytes_with(const Rows& rows, const Coming& coming) const {
@@ -80,9 +80,9 @@ class SparseBounds {
 
   private:
     static constexpr std::size_t kColumns = SparsePage::kColumns;
-    static constexpr std::size_t kLogged = sizeof(LoggedValue) + sizeof(double);  // and its weight
+    static constexpr std::size_t kLogged = sizeof(LoggedValue) + sizeof(double);  // with its weight
     static constexpr std::size_t kWaiting = kColumns * sizeof(std::uint32_t);
-    static constexpr std::size_t kMostRoom = 4;  // records, for each that is there
+    static constexpr std::size_t kMostRoom = 4;  // capacity for records, per record
     static constexpr std::size_t kState = 2 * sizeof(SparsePage::Summed);
 
     const Config& config_;
@@ -101,13 +101,14 @@ class SparseBounds {
                             is_wide ? config_.squares() : layout_.squares());
     }
 
-    // A value that is summed up; a state is made for many of them.
+    // Bytes of a value that is summed up, including its share of the state, which is made for many
+    // values.
     std::size_t bytes_of_sum(std::size_t n_classes, bool is_wide) const {
         return PackedSummary::bytes_of_row(n_classes, is_wide) + 1 +
                (kState + FeatureState::most_class_bytes(n_classes)) / config_.long_run();
     }
 
-    // Of the states there are.
+    // Of the existing states.
     std::size_t state_bytes(const SparsePage& page, std::size_t n_classes, bool is_wide) const {
         std::size_t bytes = page.summed.size() * kState;
         for (const SparsePage::Summed& column : page.summed)

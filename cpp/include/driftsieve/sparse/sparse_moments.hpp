@@ -18,11 +18,11 @@
 
 namespace driftsieve {
 
-// What a bank without quantiles keeps of sparse rows: see SparseSums.
+// The sparse rows of a bank without quantiles: see SparseSums.
 //
-// The zeros of a class weigh what the class does less its sum of what was not 0, and the ones weigh
-// that sum less what was not 1 either. A feature that was never 0, or never 1, has nothing left
-// there: the same weights, added in the same order, give the same bits.
+// The weight of the zeros of a class is its total minus the sum for values other than 0; the weight
+// of the ones is that sum minus the sum for values that are not 1 either. If a feature was never 0,
+// or never 1, the result is exactly 0, because the same weights were added in the same order.
 class SparseMoments {
   public:
     SparseMoments() = default;
@@ -35,11 +35,11 @@ class SparseMoments {
     // Whether rows fade or differ in weight.
     bool keeps_squares() const { return sums_.squares() != Squares::none; }
 
-    // Rows that come next are of so many classes. Room is laid out for all of them at once: how
-    // many columns have theirs from the beginning depends on it.
+    // Number of classes of the rows that follow. Space is reserved for all of them at once, because
+    // the number of columns with a slot from the beginning depends on it.
     void expect_classes(std::size_t n_classes) { n_expected_ = n_classes; }
 
-    // Throws BadRows, the row half taken in: see SparseSums.
+    // Throws BadRows; the row may then be partly added. See SparseSums.
     template <class T, class Index>
     void add_row(std::uint32_t cls, double sample_weight, double time, const Fading& fading,
                  const SparseRow<T, Index>& row) {
@@ -51,7 +51,7 @@ class SparseMoments {
         sums_.add_row(cls, weight, row);
     }
 
-    // Throws BadRows, some rows taken in: see SparseSums.
+    // Throws BadRows; some rows may then be added. See SparseSums.
     template <class Rows>
     void update(const Rows& rows, const RowInfo& info, const Fading& fading, unsigned n_threads) {
         if constexpr (requires { rows.indptr; })
@@ -62,7 +62,8 @@ class SparseMoments {
         });
     }
 
-    // `other` (taken by value: it is used up) saw other rows; its column j is our target[j].
+    // Adds `other` (passed by value, because it is consumed), which has other rows. Its column j is
+    // target[j] here.
     void merge(SparseMoments other, std::span<const std::size_t> target,
                std::span<const std::uint32_t> class_map, std::size_t n_classes,
                unsigned /*n_threads*/) {
@@ -103,9 +104,9 @@ class SparseMoments {
         return result;
     }
 
-    // What reads features, zeros included: reader(lo, hi, fill, visit). Those never seen are all
-    // alike: if there are any, first fill(column) is called, for all features; then
-    // visit(j, column) for each that was seen. Several threads may use it.
+    // Returns a reader of features, including zeros: reader(lo, hi, fill, visit). If some features
+    // never occurred, fill(column) is called first, for all features; then visit(j, column) for
+    // each that occurred. Several threads may use it.
     auto reader(const Ledger& now, std::size_t /*n_bins*/) const {
         return [this, &now](std::size_t lo, std::size_t hi, const auto& fill, const auto& visit) {
             Column column;
@@ -132,13 +133,13 @@ class SparseMoments {
     std::size_t nbytes() const { return sums_.nbytes(); }
     std::size_t settled_bytes(std::size_t, bool) const { return nbytes(); }
 
-    // What nbytes(), at most `before`, may come to with these rows, without a look at them.
+    // Upper bound of nbytes(), at most `before` now, with these rows, which are not read.
     std::size_t most_bytes_with(const Coming& coming, std::size_t before) const {
         const std::size_t n = std::min(coming.values, coming.columns);
         return before + sums_.bytes_with(coming, n, n) - std::min(before, nbytes());
     }
 
-    // What nbytes() comes to with these rows.
+    // nbytes() after these rows.
     template <class Rows>
     std::size_t bytes_with(const Rows& rows, const Coming& coming, std::int64_t) const {
         std::vector<std::size_t> late;
@@ -163,7 +164,7 @@ class SparseMoments {
         return sums_.bytes_with(coming, distinct(late), distinct(others));
     }
 
-    // Stored are features that have been seen, as they stand at the ledger's epoch.
+    // Stores the features that have occurred, at the epoch of the ledger.
     template <class Archive>
     void archive(Archive& ar) {
         Stored stored;
@@ -192,8 +193,8 @@ class SparseMoments {
 
     std::size_t n_squares() const { return count_of(sums_.squares(), ledger_.totals.size()); }
 
-    // Adds rows of one epoch, each thread the values in a range of columns. False if that cannot
-    // be done, or does not pay: then no value was added.
+    // Adds rows of one epoch; each thread adds the values in a range of columns. Returns false,
+    // without adding a value, if that is not possible or would be slower.
     template <class T, class Index>
     bool add_parts(const CsrView<T, Index>& rows, const RowInfo& info, const Fading& fading,
                    unsigned n_threads) {
@@ -231,8 +232,8 @@ class SparseMoments {
         sums_.admit_classes(n_classes, n_features());
     }
 
-    // With rows of which nothing is known, before n_seen features are told of: no more room is
-    // taken than these make likely.
+    // Adopts the ledger of rows whose n_seen features are added later. Reserves no more space than
+    // these probably need.
     void begin(const Ledger& ledger, std::size_t n_seen) {
         if (ledger.empty()) return;
         ledger_ = ledger;
@@ -240,7 +241,7 @@ class SparseMoments {
         sums_.admit_classes(ledger.totals.size(), 2 * n_seen);
     }
 
-    // Adds what another store, at the same epoch, has of a feature.
+    // Adds a feature of another store at the same epoch.
     void add_feature(std::size_t j, const SparseMoments& other, std::size_t theirs,
                      std::span<const std::uint32_t> class_map) {
         const std::size_t to = sums_.give_slot(j);
@@ -276,14 +277,14 @@ class SparseMoments {
             column.not_0_squared = sums_.squared(slot, 0) - missing;
     }
 
-    // Lists by class are as long as the ledger has classes.
+    // Lists by class have one item for each class in the ledger.
     struct Stored {
-        std::vector<std::uint32_t> place_of_feature;  // among those seen, plus 1; 0: never seen
+        std::vector<std::uint32_t> place_of_feature;  // its place plus 1; 0: never occurred
         std::vector<double> not_0;                    // by place and class
-        std::vector<std::uint32_t> others_of;         // by place: among others, plus 1; 0: none
-        std::vector<ClassState> others;               // by that and class
-        std::vector<double> not_1;                    // likewise; none where nothing is missing
-        std::vector<double> squares;                  // by place; none where rows weigh 1
+        std::vector<std::uint32_t> others_of;  // by place: its place in `others` plus 1; 0: none
+        std::vector<ClassState> others;        // by that and class
+        std::vector<double> not_1;             // likewise; empty if no value is missing
+        std::vector<double> squares;           // by place; empty if rows weigh 1
 
         template <class Archive>
         void archive(Archive& ar, Ledger& ledger) {

@@ -16,24 +16,24 @@
 
 namespace driftsieve {
 
-// Reads features of a sparse store as columns, their zeros included. Each thread has its own.
+// Reads features of a sparse store as columns, including their zeros. One for each thread.
 class SparseReader {
   public:
-    // Summaries are as `n_bins` quantile bins need them, or complete if that is 0. Weights may be
-    // off by a share of `slack`, rounding apart.
+    // Summaries are sufficient for `n_bins` quantile bins, or complete if that is 0. Weights may
+    // differ by a share of `slack`, apart from rounding.
     SparseReader(const Config& config, const RecordLayout& layout,
                  std::span<const SparsePage> pages, const Ledger& now, std::size_t n_bins,
                  double slack = 0.0)
         : config_(config), layout_(layout), pages_(pages), now_(now), n_bins_(n_bins) {
         for (const ClassTotal& total : now.totals)
-            // what may be left of a difference by rounding alone
+            // the largest rounding error of a difference
             rounding_.push_back(
                 std::max(slack, kLastDigit * (4.0 + std::sqrt(static_cast<double>(total.rows)))) *
                 total.weight);
     }
 
-    // Features [lo, hi). Those never seen are all alike: if there are any, first fill(column) is
-    // called, for all features; then visit(j, column) for each that was seen.
+    // Features [lo, hi). If some never occurred, fill(column) is called first, for all features;
+    // then visit(j, column) for each that occurred.
     template <class Fill, class Visit>
     void read(std::size_t lo, std::size_t hi, const Fill& fill, const Visit& visit) {
         std::size_t unseen = lo;
@@ -78,7 +78,7 @@ class SparseReader {
     Scratch scratch_;
     std::vector<double> sides_;  // weight below, at and above 0, by class
 
-    // Sorts the logged values of columns by column; returns a bit for each that has some.
+    // Sorts logged values by column. Returns a bit for each column that has some.
     std::uint64_t take_log(const SparsePage& page, double factor, std::size_t begin,
                            std::size_t end) {
         std::uint64_t logged = 0;
@@ -94,7 +94,8 @@ class SparseReader {
     std::size_t n_classes() const { return now_.totals.size(); }
     std::size_t n_counted() const { return std::min(n_classes(), layout_.room()); }
 
-    // Of a column whose weights have been found; `record` is null if it was never seen.
+    // Sets the squared weights of a column whose weights are set. `record` is null if it never
+    // occurred.
     void set_squares(const std::byte* record, double factor) {
         const bool known = record != nullptr && layout_.squares() != Squares::none;
         if (!config_.absent_is_missing) {
@@ -108,8 +109,8 @@ class SparseReader {
                                                     : layout_.squared(record, c) * factor * factor);
     }
 
-    // What read_any() would find for a feature that has shown nothing but its atom, or was never
-    // seen (`record` is null).
+    // The same as read_any() for a feature whose only value is its atom, or that never occurred
+    // (`record` is null).
     void read_flag(const std::byte* record, double factor) {
         const double atom = record == nullptr ? 1.0 : layout_.value(record);
         column_.reset(n_classes(), 2);
@@ -190,10 +191,10 @@ class SparseReader {
         }
     }
 
-    // If 0 covers all ranks at which bins are cut, all edges are 0, and values need no order: the
-    // summary then is what lies below, at and above 0, which is known exactly.
+    // If 0 covers all ranks at which bins are cut, all edges are 0, and values need no order. The
+    // summary is then the weight below, at and above 0, which is exact.
     bool only_sides_matter(const BlockColumn& run) {
-        constexpr double kSlack = 1e-9;  // far more than rounding, else the edges are searched for
+        constexpr double kSlack = 1e-9;  // far more than rounding
         const std::size_t n = n_classes();
         const auto side_of = [n](double value) { return (value > 0.0 ? 2 : value == 0.0) * n; };
         for (const Weighed& row : scratch_.rows) sides_[side_of(row.value) + row.cls] += row.weight;
@@ -223,16 +224,16 @@ class SparseReader {
         return true;
     }
 
-    // What the rows of a class weigh in which the feature was 0, given its other rows and the
-    // weight of those that are not missing.
+    // Weight of the rows of a class in which the feature was 0, given its other rows and the weight
+    // of those that are not missing.
     double zero_weight(std::size_t cls, std::uint64_t rows, double seen) const {
         // Without this count a class in which the feature is never 0 would keep the rounding error
         // of the subtraction below as a zero weight.
         const ClassTotal& total = now_.totals[cls];
         if (total.rows <= rows || config_.absent_is_missing) return 0.0;
         const double zeros = total.weight - column_.missing[cls] - seen;
-        // Nor is there more to know where rows of 0 weigh next to nothing, or have faded. Whole
-        // weights are added without rounding.
+        // Likewise if the rows of 0 weigh very little or have faded. Whole weights are added
+        // without rounding.
         return zeros == std::floor(zeros) || zeros > rounding_[cls] ? std::max(0.0, zeros) : 0.0;
     }
 };

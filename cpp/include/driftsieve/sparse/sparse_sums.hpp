@@ -23,19 +23,19 @@ namespace driftsieve {
 
 // Of one feature and one class.
 struct ClassSums {
-    double not_0 = 0.0;  // what the rows weigh in which the value was not 0, or missing
-    double not_1 = 0.0;  // those of them in which it was not 1 either
+    double not_0 = 0.0;  // weight of the rows in which the value was not 0, or missing
+    double not_1 = 0.0;  // weight of those in which it was not 1 either
     double missing = 0.0;
     double missing_squared = 0.0;
     Moments others;  // of the values other than 0 and 1
 };
 
-// Sums of sparse columns of which most values are 0 or 1. A value costs one addition; only those
-// other than 1 are looked at again.
+// Sums of sparse columns whose values are mostly 0 or 1. A value costs one addition; only values
+// other than 1 are processed further.
 //
-// A column has its sums in a *slot*, counted from 0. The first columns have theirs from the
-// beginning, column j slot j, as many as fit a room of 32 MiB; the others get one when they are
-// first seen, and take 4 bytes until then. Where sums lie never changes what they are.
+// The sums of a column are in a *slot*, counted from 0. As many of the first columns as fit into 32
+// MiB have slots from the beginning: column j has slot j. The others get a slot at their first
+// value, and take 4 bytes until then. The results do not depend on where the sums are.
 class SparseSums {
   public:
     static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -51,7 +51,7 @@ class SparseSums {
         if (room_ > 0) lay_out(n_columns);
     }
 
-    // Whether any row of a column was not 0; what it weighs may have faded since.
+    // Whether any row of a column was not 0. Its weight may have faded since.
     bool seen(std::size_t column) const {
         const std::size_t slot = slot_of(column);
         return slot != kNone && (has_weight(slot) || was_seen_[slot]);
@@ -81,8 +81,8 @@ class SparseSums {
         return sums;
     }
 
-    // Squared weights of the rows in which the value was not 0, or missing: of all classes, or the
-    // `k`th of them.
+    // Squared weights of the rows in which the value was not 0, or missing: of all classes, or of
+    // the `k`th of them.
     double squared(std::size_t slot, std::size_t k) const {
         const double factor = factor_of(slot);
         return sums_[square_at(slot, k)] * factor * factor;
@@ -91,12 +91,12 @@ class SparseSums {
         sums_[square_at(slot, k)] += squared;
     }
 
-    // From now on; all rows so far weigh 1 each and do not fade.
+    // Keeps squares from now on. All rows so far weigh 1 each and do not fade.
     void keep_squares(Squares squares) {
         if (squares != squares_) lay_sums_out(n_classes_, room_, squares);
     }
 
-    // Room for classes; at first, for that many columns from the beginning at most.
+    // Reserves space for classes. The first time, at most that many columns get a slot.
     void admit_classes(std::size_t n_classes, std::size_t most_direct) {
         if (n_classes <= n_classes_) return;
         const std::size_t before = room_;
@@ -109,14 +109,14 @@ class SparseSums {
         lay_out(most_direct);
     }
 
-    // From now on sums are those of this epoch. They are brought there when they are next needed,
-    // never in a pass over all of them.
+    // Moves to this epoch. Sums are rebased when they are next needed, never in a pass over all of
+    // them.
     void advance(std::int64_t epoch) {
         epoch_ = epoch;
         n_current_ = 0;
     }
 
-    // The slot of a column, with its sums those of the present epoch.
+    // The slot of a column, which is made if necessary, with its sums at the present epoch.
     std::size_t give_slot(std::size_t column) {
         if (slot_of(column) == kNone) {
             add_slots(1);
@@ -129,25 +129,25 @@ class SparseSums {
     struct Missing {
         double weight = 0.0;
         double squared = 0.0;
-        double not_1 = 0.0;  // with the others, added in the order of the rows
+        double not_1 = 0.0;  // added together with `others`, in the order of the rows
     };
 
-    // Room to work in for one thread, and the moments of slots that it was the first to find other
-    // values in.
+    // Buffers for one thread, and the moments of slots in which it was the first to find other
+    // values.
     struct Worker {
         Room<std::int64_t> slots;         // of a row
         Room<double> found_values;        // of a row: those other than 0 and 1
         Room<std::uint32_t> found_slots;  // of these
         Room<std::uint32_t> places;       // of their moments
-        Room<double> new_values;          // those whose moments are in new_others
+        Room<double> new_values;          // of the values whose moments are in new_others
         Room<std::uint32_t> new_places;
         std::vector<std::uint32_t> new_slots;
-        std::vector<Moments> new_others;  // by that and class
+        std::vector<Moments> new_others;  // by new slot and class
         std::vector<Missing> new_missing;
     };
 
-    // Whether all columns have slots from the beginning. Makes all of them those of the present
-    // epoch, if these are no more than `most`; else false too.
+    // Whether all columns have slots from the beginning, with sums at the present epoch. Rebases
+    // slots for that, but only if there are at most `most` of them.
     bool is_direct(std::size_t most) {
         if (zeros_count_ || n_columns_ > n_direct_) return false;
         if (n_current_ == epochs_.size()) return true;
@@ -155,8 +155,8 @@ class SparseSums {
         for (std::size_t slot = 0; slot < n_slots(); slot += kStretch) rebase(slot);
         return true;
     }
-    // The part of a row in columns [lo, hi), which are direct. Threads may add to different columns
-    // at once, each with a worker of its own, whose work is to be joined afterwards.
+    // Adds the part of a row in columns [lo, hi), which must be direct. Threads may add to
+    // different columns at once, each with its own worker; join() each of them afterwards.
     template <class T, class Index>
     void add_part(std::uint32_t cls, double weight, const SparseRow<T, Index>& row, std::size_t lo,
                   std::size_t hi, Worker& worker) {
@@ -173,8 +173,8 @@ class SparseSums {
         missing_.insert(missing_.end(), worker.new_missing.begin(), worker.new_missing.end());
     }
 
-    // Throws BadRows, with a part of the row added, if columns that have not been validated are not
-    // valid, or if a value is infinite, or missing where that is an error.
+    // Throws BadRows if columns that are not validated are invalid, or if a value is infinite, or
+    // missing and not allowed. The row may then be partly added.
     template <class T, class Index>
     void add_row(std::uint32_t cls, double weight, const SparseRow<T, Index>& row) {
         if (row.count == 0) return;
@@ -202,7 +202,7 @@ class SparseSums {
         join_own();
     }
 
-    // Adds what other rows have, of a slot that has been given.
+    // Adds the sums of other rows to a slot of give_slot().
     void add(std::size_t slot, std::size_t cls, const ClassSums& sums, bool with_others) {
         was_seen_[slot] = true;
         sums_[weight_at(slot, cls)] += sums.not_0;
@@ -215,7 +215,7 @@ class SparseSums {
         missing_[at].not_1 += sums.not_1;
     }
 
-    // All sums times factor, which makes them those of `epoch`.
+    // Multiplies all sums by a factor that converts them to `epoch`.
     void scale_to(std::int64_t epoch, double factor) {
         for (std::size_t slot = 0; slot < n_slots(); slot += kStretch) rebase(slot);
         scale(0, n_slots(), factor);
@@ -223,8 +223,8 @@ class SparseSums {
         std::fill(epochs_.begin(), epochs_.end(), epoch);
     }
 
-    // What nbytes() comes to with `n_late` more columns after the first ones, and others (see
-    // ClassSums) in `n_others` more.
+    // nbytes() with `n_late` more columns that get slots late, and `others` (see ClassSums) in
+    // `n_others` more columns.
     std::size_t bytes_with(const Coming& coming, std::size_t n_late, std::size_t n_others) const {
         const std::size_t room = std::max(room_, room_for(coming.classes));
         const std::size_t stride = stride_with(coming);
@@ -238,14 +238,14 @@ class SparseSums {
                slots / 8 + (coming.columns - direct + slots) * sizeof(std::uint32_t) +
                (slots + kStretch - 1) / kStretch * sizeof(std::int64_t);
     }
-    // Whether a column gets its slot when it is first seen.
+    // Whether a column gets its slot only at its first value.
     bool is_late(std::size_t column, const Coming& coming) const {
         return slot_of(column) == kNone &&
                (n_slots() != n_direct_ ||
                 column >= std::min(coming.columns, kDirect / stride_with(coming)));
     }
 
-    // Without the room that long lists keep: what is not reached takes no memory.
+    // Without the spare capacity of long lists: what was never written to takes no memory.
     std::size_t nbytes() const {
         return bytes_in(sums_) + others_.size() * sizeof(Moments) +
                missing_.size() * sizeof(Missing) + was_seen_.size() / 8 +
@@ -261,27 +261,28 @@ class SparseSums {
     bool counts_missing_ = false;
     bool zeros_count_ = false;
     std::size_t n_classes_ = 0;
-    std::size_t room_ = 0;  // for classes, in the lists of other values
+    std::size_t room_ = 0;  // classes that lists of other values have space for
     Squares squares_ = Squares::none;
     std::size_t stride_ = 0;  // of a slot
     std::int64_t epoch_ = 0;
     std::size_t n_direct_ = 0;
-    std::vector<std::uint32_t> slots_of_late_;  // of the columns after those; plus 1; 0: none yet
+    std::vector<std::uint32_t> slots_of_late_;  // slots of the later columns, plus 1; 0: none yet
     LargeRoom<double> sums_;                    // by slot: squares, if any, and weight by class
     std::vector<bool> was_seen_;                // by slot
     std::vector<std::uint32_t> others_of_;      // by slot: place; 0: none
     std::vector<Moments> others_;               // by place and class; place 0 is not used
-    std::vector<Missing> missing_;              // likewise; empty where none may be missing
-    // By kStretch slots: the epoch of their sums; and how many stand at the present one.
+    std::vector<Missing> missing_;              // likewise; empty if no value may be missing
+    // By kStretch slots: the epoch of their sums. And how many are at the present epoch.
     std::vector<std::int64_t> epochs_;
     std::size_t n_current_ = 0;
-    Worker worker_;  // of rows that are added by one thread
+    Worker worker_;  // for rows that one thread adds
 
     static std::size_t room_for(std::size_t n_classes) {
         return std::max<std::size_t>(2, std::bit_ceil(n_classes));
     }
 
-    // Sums of a slot: as few as can be for two classes, since they are seldom in the nearest cache.
+    // Number of sums of a slot; for two classes as few as possible, because they are rarely in the
+    // nearest cache.
     static std::size_t stride_of(std::size_t n_classes, std::size_t room, Squares squares) {
         const std::size_t stride = count_of(squares, room) + std::max<std::size_t>(2, n_classes);
         return room == 2 ? stride : std::bit_ceil(stride);
@@ -300,8 +301,8 @@ class SparseSums {
         return found;
     }
     std::size_t n_squares() const { return count_of(squares_, room_); }
-    // All squares before the weights, but a single one between the first two, which then are beside
-    // it and can be added to together with it.
+    // Squares come before the weights. A single one is between the first two weights, so that it is
+    // adjacent to both and can be added together with either.
     std::size_t square_at(std::size_t slot, std::size_t k) const {
         return slot * stride_ + (squares_ == Squares::together ? 1 : k);
     }
@@ -337,7 +338,7 @@ class SparseSums {
         stride_ = wide.stride_;
     }
 
-    // Rows of `before` items get room for more of them, which are nothing yet.
+    // Widens rows of `before` items; the new items are empty.
     template <class Items>
     void widen(Items& items, std::size_t before) const {
         Items wide;
@@ -349,7 +350,7 @@ class SparseSums {
 
     void lay_out(std::size_t most_direct) {
         const std::size_t wanted = std::min({n_columns_, kDirect / stride_, most_direct});
-        if (n_slots() == n_direct_ && wanted > n_direct_) {  // none has come late
+        if (n_slots() == n_direct_ && wanted > n_direct_) {  // no column got its slot late
             add_slots(wanted - n_direct_);
             n_direct_ = wanted;
         }
@@ -363,21 +364,21 @@ class SparseSums {
         for (; epochs_.size() * kStretch < n_slots(); ++n_current_) epochs_.push_back(epoch_);
     }
 
-    // Where the other values of a slot have their moments, class 0 first.
+    // Position of the moments of the other values of a slot, class 0 first.
     std::size_t others_at(std::size_t slot) const { return others_of_[slot] * room_; }
     std::size_t give_others(std::size_t slot) {
         if (!has_others(slot)) [[unlikely]]
             add_others(slot);
         return others_at(slot);
     }
-    // Apart, so that give_others() is short enough to be inlined.
+    // Separate, so that give_others() is short enough to be inlined.
     [[gnu::noinline]] void add_others(std::size_t slot) {
         others_of_[slot] = static_cast<std::uint32_t>(others_.size() / room_);
         others_.resize(others_.size() + room_);
         if (counts_missing_) missing_.resize(others_.size());
     }
 
-    // Places from here on are those of a worker.
+    // Places from here on belong to a worker.
     static constexpr std::uint32_t kNew = std::uint32_t{1} << 31;
 
     void join_own() {
@@ -388,7 +389,7 @@ class SparseSums {
         worker_.new_missing.clear();
     }
 
-    // Its columns are slots below `end`.
+    // Adds a row whose columns are slots below `end`.
     template <class T, class Index>
     void add_slots_of_row(std::uint32_t cls, double weight, const SparseRow<T, Index>& row,
                           std::size_t end, Worker& worker) {
@@ -403,7 +404,7 @@ class SparseSums {
         add_found(cls, weight, n_found, worker);
     }
 
-    // All that a row has, its zeros too. It is canonical.
+    // Adds all values of a canonical row, including its zeros.
     template <class T, class Index>
     void add_given(std::uint32_t cls, double weight, const SparseRow<T, Index>& row) {
         make_room_to_find(row.count, worker_);
@@ -433,7 +434,7 @@ class SparseSums {
         worker.new_places.resize(worker.found_values.size());
     }
 
-    // The values found in a row, other than 1.
+    // Adds the values other than 1 that were found in a row.
     void add_found(std::uint32_t cls, double weight, std::size_t n_found, Worker& worker) {
         std::size_t n_known = 0;
         std::size_t n_new = 0;
@@ -442,7 +443,7 @@ class SparseSums {
             if (others_of_[slot] - 1 < kNew - 1) {
                 worker.places[n_known] = static_cast<std::uint32_t>(others_at(slot) + cls);
                 worker.found_values[n_known] = worker.found_values[i];
-                // seldom in the nearest cache: all are asked for before the first is needed
+                // rarely in the nearest cache: all are prefetched before the first is needed
                 __builtin_prefetch(&others_[worker.places[n_known++]]);
                 continue;
             }
@@ -476,7 +477,7 @@ class SparseSums {
         worker.new_others.resize(worker.new_others.size() + room_);
         if (counts_missing_) worker.new_missing.resize(worker.new_others.size());
     }
-    // Counts the values found, and leaves those that are not missing; how many these are.
+    // Counts the values found and removes the missing ones; returns how many are left.
     static std::size_t note_missing(std::vector<Missing>& missing, Room<double>& values,
                                     Room<std::uint32_t>& places, std::size_t n, double weight) {
         std::size_t n_values = 0;

@@ -89,7 +89,7 @@ inline double divide(std::uint64_t mantissa, std::int64_t power) noexcept {
     return static_cast<double>(quotient | rest) * std::bit_cast<double>(exponent << 52);
 }
 
-// from_chars with the range errors told apart: too small gives 0 and too large +inf, as strtod and
+// from_chars with separate range errors: too small gives 0 and too large +inf, as strtod and
 // Python's float do. `exponent` is the one written in the text (possibly cut to a huge value).
 inline double read_slowly(const char* first, const char* last, std::int64_t exponent) noexcept {
     double value = 0;

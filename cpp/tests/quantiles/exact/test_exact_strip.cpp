@@ -131,7 +131,7 @@ TEST_CASE("a column has the same bits wherever a strip begins") {
         }
 }
 
-TEST_CASE("what is missing is told, and leaves the other columns alone") {
+TEST_CASE("missing values are reported and do not affect other columns") {
     Source source(3);
     Rows rows(source, 100, 20, 2);
     for (double& value : rows.values) value = source.bell();
@@ -150,7 +150,7 @@ TEST_CASE("what is missing is told, and leaves the other columns alone") {
     }
 }
 
-TEST_CASE("weighted rows and very many are left to others") {
+TEST_CASE("weighted rows and very many rows are not handled") {
     const std::vector<std::uint32_t> classes(3, 0);
     const std::vector<double> weights(3, 2.0);
     CHECK_FALSE(ExactStrip::serves(RowBlock::of({classes, weights, {}}, 1, Fading(), 0)));

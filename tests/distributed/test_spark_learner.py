@@ -228,7 +228,7 @@ def test_a_panel_of_many_sparse_features_is_compared(
     assert all(5 in panel for panel in panels[:3])
     assert 406 in panels[-1]
     assert len({*np.concatenate(panels).tolist()}) > 16  # others in turn
-    assert max(map(max, panels)) <= 406  # features without a value tell nothing
+    assert max(map(max, panels)) <= 406  # features without a value have no relevance
     assert seen[2]["rank"][5] == 1
     assert seen[5]["rank"][406] == 1
     assert seen[5]["score"][450] == min(seen[5]["score"])

@@ -1,4 +1,4 @@
-"""Labels, weights and clock readings of a batch."""
+"""Labels, weights and times of rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from driftsieve.batch import Batch
         (["a", "b", "c"], TypeError, "sample_weight must hold numbers"),
     ],
 )
-def test_bad_weights(weight: Any, error: type[Exception], message: str) -> None:
+def test_invalid_weights_are_an_error(weight: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         Batch.of(X, Y, sample_weight=weight)
 
@@ -37,7 +37,7 @@ def test_weights_may_be_zero_and_become_float64() -> None:
     np.testing.assert_array_equal(weight, [0, 1, 2])
 
 
-def test_clock_readings() -> None:
+def test_times_are_numbers_or_seconds_of_dates() -> None:
     np.testing.assert_array_equal(Batch.of(X, Y, time=[3, -1, 2]).time, [3, -1, 2])
     days = np.array(["1970-01-02", "1970-01-01", "1969-12-31"], dtype="M8[D]")
     np.testing.assert_array_equal(Batch.of(X, Y, time=days).time, [86400, 0, -86400])
@@ -85,7 +85,7 @@ def test_datetimes_become_seconds_since_1970_in_utc(t: Any) -> None:
         ([1.0, *NAIVE[:2]], TypeError, "time must hold numbers or datetimes, all of one kind"),
     ],
 )
-def test_bad_datetimes(t: Any, error: type[Exception], message: str) -> None:
+def test_invalid_datetimes_are_an_error(t: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         Batch.of(X, Y, time=t)
 
@@ -118,7 +118,7 @@ def test_masked_columns_are_refused(what: str) -> None:
         (pa.chunked_array([["a"], ["b", "a"]]), "U", ["a", "b", "a"]),
     ],
 )
-def test_labels(labels: Any, kind: str, expected: list[Any]) -> None:
+def test_labels_get_one_type(labels: Any, kind: str, expected: list[Any]) -> None:
     y = Batch.of(X, labels).y
     assert y.dtype.kind == kind
     assert y.tolist() == expected
@@ -158,6 +158,6 @@ def test_labels_of_numpy_strings() -> None:
         (1, ValueError, "y should be a 1d array"),
     ],
 )
-def test_bad_labels(labels: Any, error: type[Exception], message: str) -> None:
+def test_invalid_labels_are_an_error(labels: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         Batch.of(X, labels)

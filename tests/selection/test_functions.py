@@ -1,3 +1,5 @@
+"""The selection rules, compared with those of scikit-learn."""
+
 import warnings
 
 import numpy as np

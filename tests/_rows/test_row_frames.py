@@ -1,4 +1,4 @@
-"""Batches of data frames: names are carried, numbers of every kind are taken."""
+"""Rows of data frames: names are kept, numbers of every kind are accepted."""
 
 from __future__ import annotations
 
