@@ -80,9 +80,9 @@ def _change(history: ScoreHistory, unit: str, *, is_noise: bool) -> str:
         if names := [event.name for event in changes if event.kind == kind]:
             parts.append(f"{_listed(names)} {verb}")
     spacing = np.diff(places(history, history.positions)).max(initial=0.0)
-    place = _place(places(history, [changes[0].position])[0], unit, float(spacing))
+    where = place(places(history, [changes[0].position])[0], unit, float(spacing))
     more = " There were other changes." if n_others > 1 else ""
-    return f"{'; '.join(parts)} at about {place}.{more}"
+    return f"{'; '.join(parts)} at about {where}.{more}"
 
 
 def _net(events: Sequence[Event]) -> list[Event]:
@@ -140,7 +140,7 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _place(position: float, unit: str, spacing: float) -> str:
+def place(position: float, unit: str, spacing: float = 0.0) -> str:
     """Return where a change was, as exactly as records that are ``spacing`` apart tell it."""
     if unit == "unix":
         exactly = "%Y-%m-%d" if spacing >= _DAY else "%Y-%m-%d %H:%M"
