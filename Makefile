@@ -159,7 +159,7 @@ dist: .venv/.dist  ## Build the source distribution and the wheel, in dist/
 	@rm -rf dist
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --no-isolation
 
-PYTHONS ?= python3.11 python3.12 python3.13
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 dist-check: .venv/.dist  ## Build both twice and compare; try the wheel in bare PYTHONS and at the lower bounds
 	@tests/dist_check.sh $(PYTHONS)
 

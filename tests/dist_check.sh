@@ -10,6 +10,9 @@ out=$PWD/build/dist-check
 rm -rf "$out"
 pip=(-m pip install --quiet --disable-pip-version-check)
 
+# pyenv shows only the versions that are in use: take all of them into use.
+if command -v pyenv >/dev/null; then PYENV_VERSION=$(pyenv versions --bare | paste -sd:); export PYENV_VERSION; fi
+
 same() { cmp "$1" "$2" && echo "the same bytes twice: $(basename "$1")"; }
 
 # Tests of what depends on the versions: frames, scipy, scikit-learn, the terminal and each extra.
@@ -39,21 +42,29 @@ done
 sdist=$(ls "$out"/sdist-1/*.tar.gz)
 same "$sdist" "$out/sdist-2/$(basename "$sdist")"
 
+build_twice() {  # python, version; sets wheel, and stable if the wheel serves later versions too
+  "$1" -m venv "$out/build-$2"
+  "$out/build-$2/bin/python" "${pip[@]}" 'scikit-build-core>=0.11' 'nanobind>=2.5'
+  for n in 1 2; do  # each time in another temporary folder
+    "$out/build-$2/bin/python" -m pip wheel --quiet --no-cache-dir --no-deps \
+      --no-build-isolation --wheel-dir "$out/wheel-$2-$n" "$sdist"
+  done
+  wheel=$(ls "$out/wheel-$2-1"/*.whl)
+  same "$wheel" "$out/wheel-$2-2/$(basename "$wheel")"
+  size=$(stat -c %s "$wheel")
+  test "$size" -lt 5000000 || { echo "$wheel has 5 MB or more" >&2; exit 1; }
+  tag=$(.venv/bin/auditwheel show "$wheel" 2>/dev/null | grep -om1 'manylinux[a-z0-9_]*')
+  echo "$size bytes, auditwheel: $tag"
+  case $wheel in *-abi3-*) stable=$wheel ;; esac
+}
+
+stable=
 for python in "$@"; do
   if ! version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null); then
     echo "no $python here: not checked"
     continue
   fi
-  "$python" -m venv "$out/build-$version"
-  "$out/build-$version/bin/python" "${pip[@]}" 'scikit-build-core>=0.11' 'nanobind>=2.5'
-  for n in 1 2; do  # each time in another temporary folder
-    "$out/build-$version/bin/python" -m pip wheel --quiet --no-cache-dir --no-deps \
-      --no-build-isolation --wheel-dir "$out/wheel-$version-$n" "$sdist"
-  done
-  wheel=$(ls "$out/wheel-$version-1"/*.whl)
-  same "$wheel" "$out/wheel-$version-2/$(basename "$wheel")"
-  test "$(stat -c %s "$wheel")" -lt 5000000 || { echo "$wheel has 5 MB or more" >&2; exit 1; }
-  echo "auditwheel: $(.venv/bin/auditwheel show "$wheel" 2>/dev/null | grep -om1 'manylinux[a-z0-9_]*')"
+  if [ -z "$stable" ] || [ "$version" = 3.11 ]; then build_twice "$python" "$version"; else wheel=$stable; fi
   "$python" -m venv "$out/bare-$version"
   bin=$out/bare-$version/bin
   "$bin/python" "${pip[@]}" "$wheel"

@@ -54,7 +54,8 @@ def page(name: str, text: str) -> str:
         body if kind == "markdown" else f"```python\n{body}\n```" for kind, body in cells(text)
     ]
     get = (
-        f"Get it as a [script]({name}.py) or as a [notebook]({name}.ipynb). "
+        f"Get it as a [script]({name}.py) or as a [notebook]({name}.ipynb); "
+        "[the gallery](index.md) says what to install. "
         f"The figure is made by `make gallery`, which runs `python examples/{name}.py`.\n"
         "Comments with `# ->` are what the lines print; a test holds them."
     )

@@ -8,52 +8,29 @@ from typing import Any
 
 import griffe
 
-_ROLE = re.compile(r":(?:class|meth|func|attr|mod|exc|data):<code>~?([\w.]+)</code>")
+_ROLE = re.compile(r":(?:class|meth|func|attr|mod|exc|data):`~?([\w.]+)`")
 _CELL = re.compile(r"(<td>(?:<a [^>]*>)?<code>)([\w.]+)(?=</code>)")
 
 
 class Signatures(griffe.Extension):
-    """Takes defaults from signatures, and keeps parameters together that share a description."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._see_also: list[tuple[Any, griffe.Object]] = []
-
-    def on_function(self, *, func: griffe.Function, **_: Any) -> None:
-        """Correct the parameters of a function."""
-        self._correct(func)
-
-    def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
-        """Correct the parameters of a class, which its docstring describes."""
-        if "__init__" in cls.members:
-            self._correct(cls)
+    """Takes defaults from signatures, keeps parameters together, and links what is named."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Collect the sections "See Also"."""
-        for section in obj.docstring.parsed if obj.docstring else ():
-            if (
-                section.kind is griffe.DocstringSectionKind.admonition
-                and section.title == "See Also"
-            ):
-                self._see_also.append((section.value, obj))
-
-    def on_package(self, **_: Any) -> None:
-        """Make lists of links of them, now that all names are known."""
-        while self._see_also:
-            value, described = self._see_also.pop()
-            value.contents = see_also(value.contents, described)
-
-    def _correct(self, described: griffe.Function | griffe.Class) -> None:
-        for section in described.docstring.parsed if described.docstring else ():
-            if section.kind is not griffe.DocstringSectionKind.parameters:
-                continue
-            section.value = [
-                _together(list(same), described.parameters)
-                for _, same in groupby(section.value, key=lambda one: one.description)
-            ]
+        """Correct a docstring, now that all names are known."""
+        if obj.docstring is None:
+            return
+        obj.docstring.value = _ROLE.sub(lambda role: link(role[1], obj), obj.docstring.value)
+        for section in obj.docstring.parsed:
+            if section.kind is griffe.DocstringSectionKind.parameters:
+                section.value = [
+                    _together(list(same), obj)
+                    for _, same in groupby(section.value, key=lambda one: one.description)
+                ]
+            elif section.title == "See Also":
+                section.value.contents = see_also(section.value.contents, obj)
 
 
-def _together(same: list[Any], signature: griffe.Parameters) -> Any:
+def _together(same: list[Any], described: griffe.Object) -> Any:
     first = same[0]
     if len(same) > 1:
         first.name = ", ".join(one.name for one in same)
@@ -61,6 +38,7 @@ def _together(same: list[Any], signature: griffe.Parameters) -> Any:
         return first
     if str(first.annotation).startswith("('"):
         first.annotation = f"one of {str(first.annotation)[1:-1]}"
+    signature = described.parameters if described.is_function or described.is_class else {}
     first.value = signature[first.name].default if first.name in signature else None
     return first
 
@@ -73,26 +51,27 @@ def see_also(text: str, described: griffe.Object) -> str:
         if not colon:  # goes on with the entry before
             entries[-1] += f" {line.strip()}"
             continue
-        links = (
-            f'<autoref optional identifier="{full_name(name, described)}"><code>{name}</code>'
-            "</autoref>"
-            for name in map(str.strip, names.split(","))
-        )
+        links = (link(name.strip(), described) for name in names.split(","))
         entries.append(f"- {', '.join(links)}: {description}")
     return "\n".join(entries)
 
 
+def link(name: str, described: griffe.Object) -> str:
+    """Return a link to what a docstring names."""
+    return f'<autoref identifier="{full_name(name, described)}"><code>{name}</code></autoref>'
+
+
 def full_name(name: str, described: griffe.Object) -> str:
     """Return the full name of what a docstring names: a member of it, or of what it is in."""
+    first, dot, rest = name.partition(".")
     scope: griffe.Object | None = described
     while scope is not None:
-        if name.partition(".")[0] in scope.members:
-            return f"{scope.path}.{name}"
+        if found := scope.members.get(first):
+            return f"{found.target_path if found.is_alias else found.path}{dot}{rest}"
         scope = scope.parent
     return name
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Make links of the roles in docstrings, and let names in tables break at their dots."""
-    html = _CELL.sub(lambda cell: cell[1] + re.sub(r"(?<=\w)\.", ".<wbr>", cell[2]), html)
-    return _ROLE.sub(r'<autoref optional identifier="\1"><code>\1</code></autoref>', html)
+    """Let names in tables break at their dots."""
+    return _CELL.sub(lambda cell: cell[1] + re.sub(r"(?<=\w)\.", ".<wbr>", cell[2]), html)

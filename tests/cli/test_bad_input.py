@@ -303,7 +303,10 @@ def test_files_without_a_state_are_an_error(command, call, stream, folder):
     for name, message in [
         ("nowhere.dsv", "nowhere.dsv: No such file or directory"),
         (".", ".: Is a directory"),
-        (stream.name, "stream.csv: These bytes must be a Driftsieve state"),
+        (
+            stream.name,
+            "stream.csv: These bytes must be a Driftsieve state, got another format.",
+        ),
         ("empty.dsv", "empty.dsv: These bytes must be a Driftsieve state"),
     ]:
         code, out, err = call(command, name, *more)

@@ -59,16 +59,37 @@ def test_broken_link_fails_the_build(tmp_path: Path) -> None:
 
 def test_see_also_becomes_a_list_of_links() -> None:
     griffe = pytest.importorskip("griffe")
-    from tools.reference import on_page_content, see_also
+    from tools.reference import Signatures, on_page_content, see_also
 
-    code = "class A:\n    def f(self): pass\n    def g(self): pass\ndef h(): pass\n"
+    code = (
+        "from x import z\n"
+        "class A:\n"
+        "    def f(self, k=3):\n"
+        '        """Call :meth:`g`.\n\n        Parameters\n        ----------\n'
+        "        k : int\n            Number.\n\n        See Also\n        --------\n"
+        '        h : Other.\n        """\n'
+        "    def g(self): pass\n"
+        "def h(): pass\n"
+    )
+    g, h = (
+        f'<autoref identifier="m.{name}"><code>{name[-1]}</code></autoref>' for name in ("A.g", "h")
+    )
     with griffe.temporary_visited_module(code, module_name="m") as module:
-        text = "g, h : Others,\n    both.\nx.Y : Elsewhere."
-        assert see_also(text, module["A.f"]) == (
-            '- <autoref optional identifier="m.A.g"><code>g</code></autoref>, '
-            '<autoref optional identifier="m.h"><code>h</code></autoref>: Others, both.\n'
-            '- <autoref optional identifier="x.Y"><code>x.Y</code></autoref>: Elsewhere.'
+        assert see_also(
+            "g, h : Others,\n    both.\nx.Y : Elsewhere.\nz : Imported.", module["A.f"]
+        ) == (
+            f"- {g}, {h}: Others, both.\n"
+            '- <autoref identifier="x.Y"><code>x.Y</code></autoref>: Elsewhere.\n'
+            '- <autoref identifier="x.z"><code>z</code></autoref>: Imported.'
         )
+    extensions = griffe.load_extensions(Signatures())
+    with griffe.temporary_visited_package(
+        "m", {"__init__.py": code}, extensions=extensions, docstring_parser="numpy"
+    ) as package:
+        text, parameters, also = package["A.f"].docstring.parsed
+        assert text.value == f"Call {g}."
+        assert parameters.value[0].value == "3"
+        assert also.value.contents == f"- {h}: Other."
     assert on_page_content('<td><a href="a.b"><code>a.b</code></a></td> <code>c.d</code>') == (
         '<td><a href="a.b"><code>a.<wbr>b</code></a></td> <code>c.d</code>'
     )

@@ -210,6 +210,13 @@ def test_text_report_of_partial_content():
     assert text.splitlines()[5].split() == ["1", "x1", "0.2"]
 
 
+def test_text_report_has_dates_where_the_history_has():
+    history = ScoreHistory("gini", k=1)
+    history.record(5, [0.3, 0.2], time=1.7e9)
+    last = report.to_text(report.build(history=history)).splitlines()[-1]
+    assert last.split() == ["2023-11-14", "22:13", "entered", "x1", "(rank", "1)"]
+
+
 def test_text_states_the_certificate(snap):
     worse = replace(snap, rank_error=np.array([0, 3.0, 1.5, 0, 0, 0]))
     text = report.to_text(report.build(worse, parameters={"epsilon": 0.02}))

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from driftsieve import FeatureScreener
 from driftsieve.history import ScoreHistory
 from driftsieve.report.headline import headline, significance
 
@@ -61,6 +63,51 @@ def test_feature_that_returns_soon_has_not_left():
     table[20, 0] = 0
     said = headline(recorded(table, k=1), content(), "rows")
     assert said == "a separates the classes best, apart from brief changes."
+
+
+def test_feature_that_was_as_good_before_has_not_come_in():
+    table = leap(40)[:, 1:]  # a category, whose score changes from record to record
+    table[:, 0] = np.linspace(1, 5, 40)
+    table[:, 1] = table[:, 0]  # the other category: the larger one changes by rounding
+    table[15:, 1] += 1e-8
+    history = recorded(np.column_stack([table, np.zeros(40)]), k=1)
+    assert [event.position for event in history.events] == [100.0, 1600.0]
+    assert headline(history, content(), "rows") == (
+        "a separates the classes best, apart from brief changes."
+    )
+
+
+@pytest.mark.parametrize("score", ["mutual_info", "gini"])
+def test_categories_of_a_column_do_not_come_in_without_drift(score):
+    n, rng = 5000, np.random.default_rng(3)
+    y = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, 5))
+    X[:, 0] = rng.random(n) < 0.3 + 0.4 * y
+    X[:, 1] = 1 - X[:, 0]
+    screener = FeatureScreener(score, half_life="auto", k=1)
+    history = ScoreHistory(score, k=1)
+    for rows in range(0, n, 100):
+        screener.partial_fit(sparse.csr_array(X[rows : rows + 100]), y[rows : rows + 100])
+        history.record(rows + 100, screener)
+    said = headline(history, content(score=score, largest_significant={score: 0.1}), "rows")
+    assert {event.feature for event in history.events} >= {0, 1}
+    assert said == "a separates the classes best, apart from brief changes."
+
+
+def test_change_of_the_first_rows_is_not_a_drift():
+    table = leap(40)
+    table[0, :3] = (2, 3, 6)
+    assert recorded(table).n_events == 4
+    assert headline(recorded(table), content(), "rows").startswith("a and b separate the classes")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_feature_that_appears_or_disappears_among_noise_is_a_change(sign):
+    table = np.random.default_rng(2).random((40, 6)) / 10
+    table[:, 1] = np.arange(40) >= 20
+    kind = "came in" if sign > 0 else "left"
+    said = headline(recorded(table[::sign], k=1), content(), "rows")
+    assert said == f"b {kind} at about row 2,100."
 
 
 def test_no_significant_feature_among_random_changes():

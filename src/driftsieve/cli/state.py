@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from driftsieve._storage.envelope import kind_of
+from driftsieve._storage.envelope import MAGIC, kind_of
 from driftsieve.cli.checkpoint import Checkpoint, Place
 from driftsieve.cli.errors import CommandError
 from driftsieve.history import ScoreHistory
@@ -26,6 +26,11 @@ class StoredState(NamedTuple):
 def read_state(path: Path) -> StoredState:
     """Return the state in a file; an error names the file."""
     data = path.read_bytes()
+    if not data.startswith(MAGIC):
+        raise CommandError(
+            f"{path}: These bytes must be a Driftsieve state, got another format. Make a state "
+            "with driftsieve screen --state."
+        )
     try:
         kind = kind_of(data)
         if kind == "history":

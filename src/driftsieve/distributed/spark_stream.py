@@ -97,7 +97,7 @@ def screen_stream(
 
     See Also
     --------
-    screen : The same for static DataFrames.
+    driftsieve.distributed.spark.screen : The same for static DataFrames.
     """
     check_frame(df, streaming=True)
     clock = clock_of(clock, time, "time")

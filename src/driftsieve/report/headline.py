@@ -7,16 +7,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from driftsieve.history import ScoreHistory
 from driftsieve.history.selection import Event
 from driftsieve.snapshot import Floats
 
 _NEAR = 0.05
-"""Events within this share of the stream count as one change."""
+"""Events within this share of the stream count as one change, or as part of its start."""
 _SMALL = 0.1
 """Smallest change of a score to be mentioned, as a share of the range of all scores."""
+_AS_GOOD = 0.1
+"""Largest distance to the k-th best score to count as equal, as a share of that of the worst."""
 _DAY = 86400.0
 
 
@@ -54,10 +56,12 @@ def _change(history: ScoreHistory, unit: str, *, is_noise: bool) -> str:
     """
     moves, scores = _moves(history), history.scores[np.isfinite(history.scores)]
     largest = float(np.ptp(scores)) if scores.size else 0.0
+    # The ranking of the first rows is uncertain, and often changes without a drift.
+    start = history.positions[0] + _NEAR * np.ptp(history.positions)
     events = [
         event
         for event in history.events[_n_initial(history) :]
-        if moves.get(event.feature, 0.0) > _SMALL * largest
+        if event.position > start and moves.get(event.feature, 0.0) > _SMALL * largest
     ]
     if not events:
         return ""
@@ -76,9 +80,9 @@ def _change(history: ScoreHistory, unit: str, *, is_noise: bool) -> str:
         if names := [event.name for event in changes if event.kind == kind]:
             parts.append(f"{_listed(names)} {verb}")
     spacing = np.diff(places(history, history.positions)).max(initial=0.0)
-    place = _place(places(history, [changes[0].position])[0], unit, float(spacing))
+    where = place(places(history, [changes[0].position])[0], unit, float(spacing))
     more = " There were other changes." if n_others > 1 else ""
-    return f"{'; '.join(parts)} at about {place}.{more}"
+    return f"{'; '.join(parts)} at about {where}.{more}"
 
 
 def _net(events: Sequence[Event]) -> list[Event]:
@@ -91,11 +95,29 @@ def _net(events: Sequence[Event]) -> list[Event]:
 
 
 def _moves(history: ScoreHistory) -> dict[int, float]:
-    """Return by how much the score of each followed feature has changed."""
+    """Return by how much the score of each followed feature has changed.
+
+    Features that are always about as good as the k-th best are left out. Such a feature may enter
+    and leave without a drift: the two categories of a column have equal scores, for example.
+    """
     scores: Floats = np.where(np.isfinite(history.scores), history.scores, np.nan)
-    known = np.isfinite(scores).any(axis=0)
+    known = np.isfinite(scores).any(axis=0) & ~_as_good_as_selected(history)
     low, high = np.nanmin(scores[:, known], axis=0), np.nanmax(scores[:, known], axis=0)
     return dict(zip(history.features[known].tolist(), (high - low).tolist(), strict=True))
+
+
+def _as_good_as_selected(history: ScoreHistory) -> NDArray[np.bool_]:
+    """Return which features have about the k-th best score in most records with a lower rank."""
+    scores, ranks = history.scores, history.ranks
+    kth, worst = (
+        np.where(ranks == wanted, scores, -np.inf).max(axis=1, keepdims=True)
+        for wanted in (history.k, ranks.max(axis=1, keepdims=True))
+    )
+    with np.errstate(invalid="ignore"):
+        as_good = (scores == kth) | (np.abs(scores - kth) < _AS_GOOD * np.abs(worst - kth))
+    below = ranks > history.k
+    found: NDArray[np.bool_] = 2 * (as_good & below).sum(axis=0) > below.sum(axis=0)
+    return found
 
 
 def _n_initial(history: ScoreHistory) -> int:
@@ -118,7 +140,7 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _place(position: float, unit: str, spacing: float) -> str:
+def place(position: float, unit: str, spacing: float = 0.0) -> str:
     """Return the position of a change, with a precision that suits the ``spacing`` of records."""
     if unit == "unix":
         exactly = "%Y-%m-%d" if spacing >= _DAY else "%Y-%m-%d %H:%M"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from driftsieve._text import printable
+from driftsieve.report.headline import place
 
 _LABELS = {
     "t": "T",
@@ -97,7 +98,11 @@ def _changes(history: Mapping[str, Any]) -> list[str]:
         f"{history['k']}" + ("" if math.isnan(stability) else f", stability now {stability:.3f}")
     )
     return [title] + [
-        f"  {event['position']:>15,.10g}  {event['kind']:<7}  {printable(event['name'])} "
-        f"(rank {event['rank']:,})"
+        f"  {_position(event['position'], history['unit']):>16}  {event['kind']:<7}  "
+        f"{printable(event['name'])} (rank {event['rank']:,})"
         for event in history["events"][-10:]
     ]
+
+
+def _position(position: float, unit: str) -> str:
+    return place(position, unit) if unit == "unix" else f"{position:,.10g}"
