@@ -8,7 +8,7 @@ import math
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import compress
 from typing import Any
 
@@ -26,6 +26,7 @@ from driftsieve.sources.files.paths import quick_pyarrow
 from driftsieve.sources.files.text import MAX_LINE, not_utf8
 
 _LIMIT = threading.Lock()
+_CATEGORIES = 1 << 14  # remembered ones
 
 
 def split(record: bytes | str, delimiter: str, used: Sequence[bool] | None = None) -> list[str]:
@@ -98,6 +99,8 @@ class CellParser:
         # Dropped columns are read as text, which is always valid.
         self._is_text |= dict.fromkeys(roles.categorical | roles.drop, True)
         self._marks = self._numbers.given_marks  # other columns, if needed
+        # The categories of most columns are the same in every chunk.
+        self._known = lru_cache(_CATEGORIES)(self._category)
         self._n_bytes = 0  # number of bytes parsed so far
 
     def parsing(
@@ -221,7 +224,7 @@ class CellParser:
             return None
         return result
 
-    def _known(self, cell: str) -> str | None:
+    def _category(self, cell: str) -> str | None:
         return None if self._numbers.is_missing(cell) else cell
 
     def _read(self, pa: Any, block: bytes, width: int, used: Mapping[str, str]) -> Any:
