@@ -216,14 +216,15 @@ def _of_blocks(
         n_features += block.n_features
         if order is not None:  # the blocks need not be read twice
             shown.append(_Some.of(block, order[:MAX_LISTED]))
-    scores = {key: np.concatenate([part.scores[key] for part in parts]) for key in table}
+    # pop frees the parts of one score before those of the next are joined
+    scores = {key: np.concatenate([part.scores.pop(key) for part in parts]) for key in table}
     if given is not None:
         scores[score] = given
-    ranks = {key: rank(scores[key], entry.larger_is_better) for key, entry in table.items()}
     if order is None:
-        order = best_first(ranks[score])
+        order = best_first(rank(scores[score], larger))
         shown = [_Some.of(block, order[:MAX_LISTED]) for block in blocks]
     listed, others = order[:MAX_LISTED], order[MAX_LISTED:MAX_SEARCHED]
+    ranks = {key: rank(scores[key], table[key].larger_is_better)[listed] for key in table}
     names = joined_names([part.names for part in parts])
     finer = [_Some.of(block) for block in (fine(listed) if callable(fine) else fine)]
     pvalues = {
@@ -242,7 +243,7 @@ def _of_blocks(
         "features": listed.tolist(),
         "names": names_of(listed.tolist(), names),
         "scores": {key: values[listed].tolist() for key, values in scores.items()},
-        "ranks": {key: values[listed].tolist() for key, values in ranks.items()},
+        "ranks": {key: values.tolist() for key, values in ranks.items()},
         "pvalues": pvalues,
         "largest_significant": {
             key: None if values is None else _largest_significant(values, n_features)
