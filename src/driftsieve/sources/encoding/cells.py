@@ -46,6 +46,20 @@ def split(record: bytes | str, delimiter: str, used: Sequence[bool] | None = Non
     return cells
 
 
+def split_all(records: Sequence[bytes | str], delimiter: str) -> list[list[str]] | None:
+    """Return the cells of several records, or None if one of them may not be valid.
+
+    >>> split_all([b"1,2", b'3,"4,5"'], ",")
+    [['1', '2'], ['3', '4,5']]
+    """
+    try:
+        texts = [record.decode() for record in records]  # type: ignore[union-attr]
+        rows = list(csv.reader(texts, delimiter=delimiter))
+    except (AttributeError, UnicodeDecodeError, csv.Error):  # a line that is too long is a str
+        return None
+    return rows if len(rows) == len(records) else None
+
+
 def check_utf8(cells: Iterable[str], record: bytes) -> None:
     """Raise ValueError if a cell of the record was not UTF-8."""
     try:

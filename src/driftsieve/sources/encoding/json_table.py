@@ -113,11 +113,9 @@ def _plain_block(lines: Sequence[Any]) -> bytes | None:
             block.decode()
     except (TypeError, UnicodeDecodeError):  # a line that is too long is a str
         return None
-    n_between = block.count(b"}\n{") + block.count(b"}\r\n{")
-    is_flat = (
-        n_between == len(lines) - 1
-        and block.startswith(b"{")
-        and block.rstrip(b"\r\n").endswith(b"}")
+    ends = {line[-3:] for line in lines[:-1]} | {lines[-1].rstrip(b"\r\n")[-1:] + b"\n"}
+    is_flat = {line[:1] for line in lines} == {b"{"} and all(
+        end.endswith((b"}\n", b"}\r\n")) for end in ends
     )
     if not is_flat or (b"\\" in block and _ODD_ESCAPE.search(block)):
         return None
