@@ -59,7 +59,27 @@ class Score:
         return {name: self.needs in (name, "both") for name in ("moments", "quantiles")}
 
     def bins(self, n_bins: int) -> int | None:
-        """Return the number of bins to read from a bank: None if the score needs none."""
+        """Return the number of bins to read from a bank for this score.
+
+        Parameters
+        ----------
+        n_bins : int
+            Number of quantile bins.
+
+        Returns
+        -------
+        int or None
+            None for a score that needs no bins.
+
+        See Also
+        --------
+        driftsieve.Bank.snapshot : Reads a bank.
+
+        Examples
+        --------
+        >>> SCORES["t"].bins(5), SCORES["gini"].bins(5)
+        (None, 5)
+        """
         return None if self.needs == "moments" else n_bins
 
 
