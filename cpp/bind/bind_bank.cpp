@@ -165,14 +165,15 @@ using FrozenArrays = std::tuple<MaybeArray, MaybeArray, MaybeArray, MaybeArray, 
                                 MaybeArray, MaybeArray, MaybeArray, MaybeArray>;
 
 // weight, sum of squared weights, mean, centred mean, variance, bins, edges, rank_error,
-// design_effect: None for those that the bank does not keep
+// design_effect: None for those that the bank does not keep, and for bins if n_bins is 0
 FrozenArrays make_arrays(const Config& config, bool effects, SnapshotArrays& out) {
     const std::size_t n_classes = out.class_place.size();
     const std::size_t n_features = out.n_features;
     const std::size_t n_bins = out.n_bins;
+    const bool bins = config.quantiles && n_bins > 0;
     const std::size_t of_class = (config.ignore_missing ? 2 : 0) + (config.moments ? 3 : 0);
     NewArrays room(size_of({n_features, of_class, n_classes}) + (effects ? n_features : 0) +
-                   (config.quantiles ? size_of({n_features, n_bins, n_classes + 1}) : 0));
+                   (bins ? size_of({n_features, n_bins, n_classes + 1}) : 0));
     const auto make = [&](bool wanted, double*& data, std::initializer_list<std::size_t> shape) {
         if (!wanted) return MaybeArray{};
         MaybeArray array = room.make(shape);
@@ -185,9 +186,9 @@ FrozenArrays make_arrays(const Config& config, bool effects, SnapshotArrays& out
         make(config.moments, out.mean, {n_classes, n_features}),
         make(config.moments, out.centred_mean, {n_classes, n_features}),
         make(config.moments, out.variance, {n_classes, n_features}),
-        make(config.quantiles, out.bins, {n_features, n_bins, n_classes}),
-        make(config.quantiles, out.edges, {n_features, n_bins - 1}),
-        make(config.quantiles, out.rank_error, {n_features}),
+        make(bins, out.bins, {n_features, n_bins, n_classes}),
+        make(bins, out.edges, {n_features, n_bins - 1}),
+        make(bins, out.rank_error, {n_features}),
         make(effects, out.design_effect, {n_features}),
     };
 }

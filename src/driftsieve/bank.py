@@ -555,7 +555,7 @@ class Bank:
 
     def snapshot(
         self,
-        n_bins: int = 5,
+        n_bins: int | None = 5,
         features: slice | None = None,
         half_life: HalfLife | None = None,
     ) -> Snapshot:
@@ -563,8 +563,9 @@ class Bank:
 
         Parameters
         ----------
-        n_bins : int
-            Number of quantile bins of each feature.
+        n_bins : int or None
+            Number of quantile bins of each feature. None leaves the bins out, which T and Fisher
+            do not need.
         features : slice, optional
             A range of features, to read millions of them block by block. Default: all.
         half_life : float, optional
@@ -594,7 +595,9 @@ class Bank:
         """
         return self._snapshots(n_bins, features, [self._rung(half_life)])[0]
 
-    def snapshots(self, n_bins: int = 5, features: slice | None = None) -> dict[float, Snapshot]:
+    def snapshots(
+        self, n_bins: int | None = 5, features: slice | None = None
+    ) -> dict[float, Snapshot]:
         """Return a snapshot for each half-life, the shortest first.
 
         Parameters
@@ -623,14 +626,14 @@ class Bank:
         return dict(zip(self.half_lives, snapshots, strict=True))
 
     def _snapshots(
-        self, n_bins: int, features: slice | None, rungs: Sequence[int]
+        self, n_bins: int | None, features: slice | None, rungs: Sequence[int]
     ) -> list[Snapshot]:
-        if operator.index(n_bins) < 2:
+        if n_bins is not None and operator.index(n_bins) < 2:
             raise ValueError(
                 f"{arg('n_bins')} must be a whole number of at least 2, got {n_bins!r}."
             )
         with self._core:
-            how = (int(n_bins), self._range(features), self._threads, rungs)
+            how = (int(n_bins or 0), self._range(features), self._threads, rungs)
             return take_snapshots(self._core, self._header, *how)
 
     def _snapshots_of(self, features: NDArray[np.int64], n_bins: int) -> list[Snapshot]:

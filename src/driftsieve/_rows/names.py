@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, overload
 
 
@@ -63,6 +63,18 @@ FeatureNames: TypeAlias = tuple[str, ...] | NumberedNames
 def name_of(feature: int, names: Sequence[str] | None) -> str:
     """Return the name of a feature; x3 for column 3 without names."""
     return f"x{feature}" if names is None else str(names[feature])
+
+
+def names_of(features: Iterable[int], names: Sequence[str] | None) -> list[str]:
+    """Return the names of several features.
+
+    >>> names_of([3, 0], None), names_of([2, 0], NumberedNames(5, 3))
+    (['x3', 'x0'], ['x7', 'x5'])
+    """
+    if names is None or isinstance(names, NumberedNames):
+        first = 0 if names is None else names.first
+        return [f"x{first + f}" for f in features]
+    return [str(names[f]) for f in features]
 
 
 def joined_names(parts: Sequence[FeatureNames | None]) -> FeatureNames | None:

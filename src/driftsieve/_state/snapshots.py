@@ -21,7 +21,7 @@ def take_snapshots(
     n_threads: int,
     rungs: Sequence[int],
 ) -> list[Snapshot]:
-    """Return snapshots of a range of features at half-lives by index."""
+    """Return snapshots of a range of features at half-lives by index; 0 bins leaves them out."""
     begin, n_features = features
     labels = known.labels.sorted()
     arrays_by_rung = core.freeze([*rungs], begin, n_features, n_bins, labels[1], n_threads)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from driftsieve._rows.names import FeatureNames, name_of
+from driftsieve._rows.names import FeatureNames, names_of
 from driftsieve._storage.atomic import replacing
-from driftsieve.memory import LearnedBank
+from driftsieve.cli.csv_lines import csv_lines, integers, names, numbers, rows_together
 from driftsieve.memory.reading import AnyBank, read_scores
 from driftsieve.report import to_json
 from driftsieve.scores import SCORES, rank
-from driftsieve.scores.reader import Blocks, error_shares, read_some
+from driftsieve.scores.ranking import best_first
+from driftsieve.scores.reader import Blocks, error_shares, read_bank, read_some
 from driftsieve.snapshot import Floats
 from driftsieve.sources.files.paths import pyarrow
 
@@ -42,29 +40,41 @@ class Ranking:
     """The half-life, for a bank with several."""
 
     @classmethod
-    def of(cls, bank: AnyBank, score: str, n_bins: int, half_life: float | None = None) -> Ranking:
-        entry, blocks = SCORES[score], Blocks(bank, n_bins, half_life)
-        if isinstance(bank, LearnedBank):
-            values = read_scores(bank, score, n_bins)
-        else:
-            values = np.concatenate([entry.function(block) for block in blocks])
-        order = np.argsort(rank(values, entry.larger_is_better))
-        return cls(score, values, order, bank.feature_names, blocks, half_life)
+    def of(
+        cls,
+        bank: AnyBank,
+        score: str,
+        n_bins: int,
+        half_life: float | None = None,
+        scores: Floats | None = None,
+    ) -> Ranking:
+        """Rank the features of a bank by their scores, which are computed if they are not given."""
+        entry = SCORES[score]
+        bins = entry.bins(n_bins)
+        if scores is None and half_life is None:
+            scores = read_scores(bank, score, n_bins)
+        elif scores is None:
+            scores = read_bank(bank, entry.function, bins, half_life=half_life)
+        order = best_first(rank(scores, entry.larger_is_better))
+        blocks = Blocks(bank, bins, half_life)
+        return cls(score, scores, order, bank.feature_names, blocks, half_life)
 
     def columns(self, top: int | None = None) -> dict[str, Any]:
         """Rank, number, name, score and p-value of each feature, the best first."""
         order = self.order[:top]
-        features = order.tolist()
         columns: dict[str, Any] = {
             "rank": np.arange(1, len(order) + 1),
             "feature": order,
-            "name": [name_of(f, self.names) for f in features],
+            "name": names_of(order.tolist(), self.names),
             "score": self.scores[order],
         }
-        pvalues = SCORES[self.score].pvalues
-        if pvalues is not None:
-            columns["pvalue"] = read_some(self.blocks, pvalues, order)
-        return columns
+        pvalues = self.pvalues(top)
+        return columns if pvalues is None else columns | {"pvalue": pvalues}
+
+    def pvalues(self, top: int | None = None) -> Floats | None:
+        """Return the p-value of each feature, the best first; None for a score without."""
+        function = SCORES[self.score].pvalues
+        return None if function is None else read_some(self.blocks, function, self.order[:top])
 
     def rows(self, top: int | None = None) -> Iterator[tuple[Any, ...]]:
         """Return one record per feature."""
@@ -95,13 +105,6 @@ def digits_within(errors: Floats) -> list[int]:
     return [int(n) for n in np.clip(known, 2, _MOST_DIGITS)]
 
 
-def rankings_of(bank: AnyBank, score: str, n_bins: int) -> list[Ranking]:
-    """Return one ranking, or one for each half-life of a bank with several."""
-    if isinstance(bank, LearnedBank) or len(bank.half_lives) == 1:
-        return [Ranking.of(bank, score, n_bins)]
-    return [Ranking.of(bank, score, n_bins, half_life) for half_life in bank.half_lives]
-
-
 def write(rankings: Sequence[Ranking], path: Path) -> None:
     """Replace the file by the complete rankings, in the format of its suffix."""
     with replacing(path) as file:
@@ -109,18 +112,19 @@ def write(rankings: Sequence[Ranking], path: Path) -> None:
 
 
 def _write_csv(rankings: Sequence[Ranking], file: BinaryIO) -> None:
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    writer = csv.writer(text, lineterminator="\n")
     life = [] if rankings[0].half_life is None else ["half_life"]
-    writer.writerow([*life, *rankings[0].columns(0)])
+    file.write(",".join([*life, *rankings[0].columns(0)]).encode() + b"\n")
     for ranking in rankings:
-        # Many features share a score, which is formatted once.
-        lists = [c if isinstance(c, list) else c.tolist() for c in ranking.columns().values()]
-        texts = [{number: repr(number) for number in set(column)} for column in lists[3:]]
-        numbers = [map(known.__getitem__, c) for known, c in zip(texts, lists[3:], strict=True)]
-        lives = [repeat(ranking.half_life, len(ranking.order))] if life else []
-        writer.writerows(zip(*lives, *lists[:3], *numbers, strict=True))
-    text.detach()  # flushes, and does not close the file
+        step, pvalues = rows_together(ranking.names), ranking.pvalues()
+        for begin in range(0, len(ranking.order), step):
+            features = ranking.order[begin : begin + step]
+            columns = [] if ranking.half_life is None else [numbers(np.array([ranking.half_life]))]
+            columns.append(integers(np.arange(begin, begin + len(features)) + 1))
+            columns += [integers(features), names(features, ranking.names)]
+            columns.append(numbers(ranking.scores[features]))
+            if pvalues is not None:
+                columns.append(numbers(pvalues[begin : begin + step]))
+            file.write(csv_lines(columns))
 
 
 def _write_json(rankings: Sequence[Ranking], file: BinaryIO) -> None:

@@ -20,11 +20,13 @@ from driftsieve.cli.checkpoint import Checkpoint, Place
 from driftsieve.cli.errors import CommandError
 from driftsieve.cli.neighbours import Neighbours
 from driftsieve.cli.options import HalfLifeSetting
+from driftsieve.cli.ranking import Ranking
 from driftsieve.history import ScoreHistory
 from driftsieve.memory import LearnedBank
 from driftsieve.memory.reading import AnyBank, read_scores
 from driftsieve.scores import SCORES, rank
 from driftsieve.scores.reader import can_score, read_bank
+from driftsieve.snapshot import Floats
 from driftsieve.sources import Batches, as_batches
 from driftsieve.sources.batches import N_REASONS, OnError
 from driftsieve.sources.encoding.numbers import DecimalSign
@@ -169,6 +171,7 @@ class Run:
         self._reasons: tuple[str, ...] = ()
         self._skipped = self._bytes_read = 0
         self._has_dates = False
+        self._scores: Floats | None = None  # since the last batch
         self._values_ignored = self._start.values_ignored
 
     @property
@@ -189,6 +192,7 @@ class Run:
 
     def take(self, batch: Batch) -> None:
         """Screen the batch that ``batches`` returned last."""
+        self._scores = None
         try:
             self.bank.update(batch)
         except (ValueError, TypeError) as error:
@@ -246,14 +250,26 @@ class Run:
             # At most a quarter of the features: if all were members, no feature could enter.
             k = max(1, min(settings.top, self.bank.n_features // 4))
             self.history = ScoreHistory(settings.score_func, k=k, every=settings.history_every or 1)
-        values = read_scores(self.bank, settings.score_func, settings.n_bins)
         self.history.record(
             self.bank.n_rows,
-            values,
+            self.scores(),
             self.bank.feature_names,
             memory=self.bank.memory if isinstance(self.bank, LearnedBank) else None,
             time=self.bank.now if self._has_dates else None,
         )
+
+    def scores(self) -> Floats:
+        """Return the current score of every feature, computed once after each batch."""
+        if self._scores is None:
+            self._scores = read_scores(self.bank, self.settings.score_func, self.settings.n_bins)
+        return self._scores
+
+    def rankings(self) -> list[Ranking]:
+        """Return the ranking, or one for each of several half-lives."""
+        bank, how = self.bank, (self.settings.score_func, self.settings.n_bins)
+        if isinstance(self.settings.half_life, list):
+            return [Ranking.of(bank, *how, half_life) for half_life in bank.half_lives]
+        return [Ranking.of(bank, *how, None, self.scores())]
 
     def leaders(self) -> list[str]:
         """Return the names of the five currently best features."""
@@ -262,10 +278,11 @@ class Run:
             return []
         if isinstance(self.settings.half_life, list):
             longest = self.bank.half_lives[-1]
-            function = SCORES[score].function
-            values = read_bank(self.bank, function, self.settings.n_bins, half_life=longest)
+            entry = SCORES[score]
+            n_bins = entry.bins(self.settings.n_bins)
+            values = read_bank(self.bank, entry.function, n_bins, half_life=longest)
         else:
-            values = read_scores(self.bank, score, self.settings.n_bins)
+            values = self.scores()
         best = np.argsort(rank(values, SCORES[score].larger_is_better))[:5]
         names = self.bank.feature_names
         return [name_of(f, names) for f in best.tolist()]

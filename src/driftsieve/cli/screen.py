@@ -25,7 +25,7 @@ from driftsieve.cli.options import (
     half_life_of_text,
     has_duration,
 )
-from driftsieve.cli.ranking import WRITERS, rankings_of, write
+from driftsieve.cli.ranking import WRITERS, write
 from driftsieve.cli.run import Run, Settings
 from driftsieve.memory import LearnedBank
 from driftsieve.report import to_json
@@ -334,7 +334,7 @@ def _results(
     top_given: bool,
 ) -> None:
     settings, is_learned = run.settings, isinstance(run.bank, LearnedBank)
-    rankings = rankings_of(run.bank, settings.score_func, settings.n_bins)
+    rankings = run.rankings()
     quality = show.quality_of(run.bank)
     if out is not None:
         write(rankings, out)
@@ -384,4 +384,5 @@ def _report(run: Run) -> dict[str, Any]:
         n_bins=settings.n_bins,
         title=names,
         parameters={"source": names, **chosen},
+        scores=run.scores(),
     )

@@ -422,7 +422,7 @@ class LearnedBank:
         return Memory.of(self._sums, self._n_best, bank.half_lives, self._ticks, unit)
 
     def snapshot(
-        self, n_bins: int = 5, features: slice | None = None, half_life: Any = None
+        self, n_bins: int | None = 5, features: slice | None = None, half_life: Any = None
     ) -> Snapshot:
         """Return the state of the features at one half-life, as immutable arrays.
 

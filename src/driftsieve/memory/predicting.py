@@ -64,9 +64,10 @@ def predicted(
     """
     used = np.union1d(np.flatnonzero(weights), len(weights) - 1)
     function = RELEVANCE[score_func] if isinstance(score_func, str) else score_func
+    bins = score_of(score_func).bins(n_bins)
     parts, prior = [np.empty(0)], 0.0
     for features in feature_slices(bank, n_bins, len(used)):
-        snapshots = bank._snapshots(n_bins, features, used.tolist())
+        snapshots = bank._snapshots(bins, features, used.tolist())
         nothing = np.zeros(snapshots[-1].n_features)
         shorter = [function(s) if has_two_classes(s) else nothing for s in snapshots[:-1]]
         relevance = _finite(np.array([*shorter, function(snapshots[-1])]))

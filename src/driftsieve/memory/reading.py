@@ -25,7 +25,8 @@ def read_scores(bank: AnyBank, score_func: str | ScoreFunction, n_bins: int) -> 
     """Return the score of every feature, by the learned memory if there is one."""
     if isinstance(bank, LearnedBank) and bank.score_func == score_func:
         return bank.scores(n_bins)
-    return read_bank(bank, score_of(score_func).function, n_bins)
+    score = score_of(score_func)
+    return read_bank(bank, score.function, score.bins(n_bins))
 
 
 def bank_from_bytes(data: bytes | memoryview, *, n_threads: int | None = None) -> AnyBank:

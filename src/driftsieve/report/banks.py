@@ -16,7 +16,7 @@ from driftsieve.report.memory import Alternative, alternatives
 from driftsieve.report.two_valued import values_of_two
 from driftsieve.scores import SCORES
 from driftsieve.scores.reader import Blocks
-from driftsieve.snapshot import Snapshot
+from driftsieve.snapshot import Floats, Snapshot
 
 _N_FINE, _FINE_BINS = 100, 20  # number of features with a fine distribution, and its bins
 _MANY_BINS = 1000  # without moments: finds values that have a thousandth of the weight
@@ -31,6 +31,7 @@ def of_bank(
     k: int | None = None,
     title: str = "Feature screening",
     parameters: Mapping[str, Any] | None = None,
+    scores: Floats | None = None,
 ) -> dict[str, Any]:
     """Build the report of a bank for ``to_html``, ``to_json`` and ``to_text``.
 
@@ -51,6 +52,8 @@ def of_bank(
         Title of the report.
     parameters : mapping, optional
         Parameters of the run, to be shown.
+    scores : array of shape (n_features,), optional
+        The scores of the bank by ``score_func``. By default they are computed.
 
     Returns
     -------
@@ -68,7 +71,8 @@ def of_bank(
     ['x0', 'x1']
     """
     learned = bank if isinstance(bank, LearnedBank) and bank.score_func == score_func else None
-    scores = None if learned is None else learned.scores(n_bins)
+    if learned is not None and scores is None:
+        scores = learned.scores(n_bins)
     if k is None:
         k = max(1, min(10, bank.n_features // 4)) if history is None else history.k
 

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftsieve._arguments import arg
-from driftsieve._rows.names import FeatureNames, joined_names, name_of
+from driftsieve._rows.names import FeatureNames, joined_names, names_of
 from driftsieve.history import ScoreHistory
 from driftsieve.memory.summary import Memory
 from driftsieve.report.headline import headline, places, significance
 from driftsieve.report.memory import Alternative
 from driftsieve.report.two_valued import values_of_two
 from driftsieve.scores import SCORES, Score, ScoreFunction, rank
+from driftsieve.scores.ranking import best_first
 from driftsieve.scores.reader import error_shares
 from driftsieve.snapshot import Floats, Snapshot
 
@@ -187,11 +188,11 @@ class _Some(NamedTuple):
     @classmethod
     def of(cls, block: Snapshot, listed: NDArray[np.int64] | None = None) -> _Some:
         """Return the features of a block, or those of them that are listed."""
-        features = np.arange(block.first_feature, block.first_feature + block.n_features)
+        begin, end = block.first_feature, block.first_feature + block.n_features
         if listed is None:
-            return cls(features, block)
-        features = np.intersect1d(features, listed, assume_unique=True)
-        return cls(features, block.pick(features - block.first_feature))
+            return cls(np.arange(begin, end), block)
+        features = np.sort(listed[(listed >= begin) & (listed < end)])
+        return cls(features, block.pick(features - begin))
 
 
 def _of_blocks(
@@ -202,6 +203,9 @@ def _of_blocks(
 ) -> dict[str, Any]:
     parts: list[_Part] = []
     n_features = 0
+    larger = SCORES[score].larger_is_better
+    order = None if given is None else best_first(rank(given, larger))
+    shown: list[_Some] = []
     for block in blocks:
         if block.first_feature != n_features:
             raise ValueError(
@@ -210,15 +214,19 @@ def _of_blocks(
         table = _known_scores(block, score)
         parts.append(_Part.of(block, table))
         n_features += block.n_features
-    scores = {key: np.concatenate([part.scores[key] for part in parts]) for key in table}
+        if order is not None:  # the blocks need not be read twice
+            shown.append(_Some.of(block, order[:MAX_LISTED]))
+    # pop frees the parts of one score before those of the next are joined
+    scores = {key: np.concatenate([part.scores.pop(key) for part in parts]) for key in table}
     if given is not None:
         scores[score] = given
-    ranks = {key: rank(scores[key], entry.larger_is_better) for key, entry in table.items()}
-    listed = np.argsort(ranks[score])[:MAX_LISTED]
+    if order is None:
+        order = best_first(rank(scores[score], larger))
+        shown = [_Some.of(block, order[:MAX_LISTED]) for block in blocks]
+    listed, others = order[:MAX_LISTED], order[MAX_LISTED:MAX_SEARCHED]
+    ranks = {key: rank(scores[key], table[key].larger_is_better)[listed] for key in table}
     names = joined_names([part.names for part in parts])
     finer = [_Some.of(block) for block in (fine(listed) if callable(fine) else fine)]
-    shown = [_Some.of(block, listed) for block in blocks]
-    others = np.argsort(ranks[score])[MAX_LISTED:MAX_SEARCHED]
     pvalues = {
         key: _pvalues(shown, entry.pvalues, listed) if entry.pvalues else None
         for key, entry in table.items()
@@ -233,9 +241,9 @@ def _of_blocks(
         ],
         "certificate": None if block.rank_error is None else _certificate(parts),
         "features": listed.tolist(),
-        "names": [name_of(f, names) for f in listed.tolist()],
+        "names": names_of(listed.tolist(), names),
         "scores": {key: values[listed].tolist() for key, values in scores.items()},
-        "ranks": {key: values[listed].tolist() for key, values in ranks.items()},
+        "ranks": {key: values.tolist() for key, values in ranks.items()},
         "pvalues": pvalues,
         "largest_significant": {
             key: None if values is None else _largest_significant(values, n_features)
@@ -250,7 +258,7 @@ def _of_blocks(
         },
         "others": {
             "features": others.tolist(),
-            "names": [name_of(f, names) for f in others.tolist()],
+            "names": names_of(others.tolist(), names),
             "scores": scores[score][others].tolist(),
         },
     }

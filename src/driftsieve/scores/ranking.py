@@ -20,6 +20,8 @@ from driftsieve.scores.pvalues import (
 )
 from driftsieve.snapshot import Floats
 
+_LAST_BITS = (1 << 23) - 1  # of the mantissa
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -55,6 +57,30 @@ class Score:
     def keeps(self) -> dict[str, Any]:
         """Arguments ``moments`` and ``quantiles`` of a bank for this score."""
         return {name: self.needs in (name, "both") for name in ("moments", "quantiles")}
+
+    def bins(self, n_bins: int) -> int | None:
+        """Return the number of bins to read from a bank for this score.
+
+        Parameters
+        ----------
+        n_bins : int
+            Number of quantile bins.
+
+        Returns
+        -------
+        int or None
+            None for a score that needs no bins.
+
+        See Also
+        --------
+        driftsieve.Bank.snapshot : Reads a bank.
+
+        Examples
+        --------
+        >>> SCORES["t"].bins(5), SCORES["gini"].bins(5)
+        (None, 5)
+        """
+        return None if self.needs == "moments" else n_bins
 
 
 SCORES: dict[str, Score] = {
@@ -133,7 +159,34 @@ def rank(scores: Floats, larger_is_better: bool) -> NDArray[np.int64]:
     """
     mantissa, exponent = np.frexp(scores)
     rounded = np.ldexp(np.round(mantissa * 2.0**30), exponent - 30)
-    order = np.argsort(-rounded if larger_is_better else rounded, kind="stable")
+    order = _stable_order(-rounded if larger_is_better else rounded)
     ranks = np.empty(len(scores), dtype=np.int64)
     ranks[order] = np.arange(1, len(scores) + 1)
     return ranks
+
+
+def _stable_order(rounded: Floats) -> NDArray[np.int64]:
+    """Return the order of numbers of 30 bits, equal ones by their index.
+
+    A number leaves the last 23 of its 64 bits free, which hold the index. Such integers are sorted
+    up to ten times as fast as by a stable argsort.
+    """
+    bits = (rounded + 0.0).view(np.int64)  # 0.0 for -0.0
+    if len(bits) > _LAST_BITS or (bits & _LAST_BITS).any() or np.isnan(rounded).any():
+        return np.argsort(rounded, kind="stable")
+    bits ^= (bits >> 63) & np.iinfo(np.int64).max  # integers in the order of the numbers
+    bits &= ~_LAST_BITS
+    bits |= np.arange(len(bits))
+    bits.sort()
+    return bits & _LAST_BITS
+
+
+def best_first(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the features in the order of their ranks.
+
+    >>> best_first(np.array([2, 3, 1]))
+    array([2, 0, 1])
+    """
+    order = np.empty_like(ranks)
+    order[ranks - 1] = np.arange(len(ranks))
+    return order

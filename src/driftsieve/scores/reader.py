@@ -28,7 +28,7 @@ class Readable(Protocol):
         """Half-lives that can be read, the shortest first."""
 
     def snapshot(
-        self, n_bins: int = 5, features: slice | None = None, half_life: Any = None
+        self, n_bins: int | None = 5, features: slice | None = None, half_life: Any = None
     ) -> Snapshot:
         """Return a snapshot of some features at a half-life."""
 
@@ -39,10 +39,10 @@ _NUMBERS = 1 << 22  # per block: 32 MB, whatever the number of features, bins an
 class Blocks(Sequence[Snapshot]):
     """Snapshots of consecutive blocks of features, or one without features if the bank has none.
 
-    Each snapshot is taken on access and is not cached.
+    Each snapshot is taken on access and is not cached. Without bins if ``n_bins`` is None.
     """
 
-    def __init__(self, bank: Readable, n_bins: int, half_life: float | None = None) -> None:
+    def __init__(self, bank: Readable, n_bins: int | None, half_life: float | None = None) -> None:
         self._bank, self._n_bins, self._half_life = bank, n_bins, half_life
         self._slices = feature_slices(bank, n_bins)
 
@@ -53,9 +53,11 @@ class Blocks(Sequence[Snapshot]):
         return self._bank.snapshot(self._n_bins, self._slices[i], self._half_life)
 
 
-def feature_slices(bank: Readable, n_bins: int, n_half_lives: int = 1) -> list[slice]:
+def feature_slices(bank: Readable, n_bins: int | None, n_half_lives: int = 1) -> list[slice]:
     """Return the blocks of features that are read together; one without features if none are."""
-    each = (n_bins + 4) * max(1, len(bank.classes))  # numbers: bins, weight, mean, variance...
+    each = ((n_bins or 0) + 4) * max(
+        1, len(bank.classes)
+    )  # numbers: bins, weight, mean, variance...
     size = max(1, _NUMBERS // (each * n_half_lives))
     return [slice(start, start + size) for start in range(0, max(1, bank.n_features), size)]
 
@@ -89,7 +91,7 @@ def certificate(bank: Readable, half_life: float | None = None) -> Certificate:
 def read_bank(
     bank: Readable,
     function: ScoreFunction,
-    n_bins: int,
+    n_bins: int | None,
     one_class: float | None = None,
     half_life: float | None = None,
 ) -> Floats:

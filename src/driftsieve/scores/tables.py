@@ -91,9 +91,9 @@ def _binomial_tail(pair: _Pair) -> Floats:
     """Return the smallest probability over the bins of as many rows of the class, or as few."""
     found, rows, share = pair
     others = np.maximum(rows - found, 0.0)
-    more = betainc(np.maximum(found, _TINY), others + 1, share)
-    fewer = betainc(np.maximum(others, _TINY), found + 1, 1 - share)
-    tail = np.where(found > rows * share, more, fewer)
+    is_more = found > rows * share
+    at_least, at_most = np.where(is_more, [found, others], [others, found])
+    tail = betainc(np.maximum(at_least, _TINY), at_most + 1, np.where(is_more, share, 1 - share))
     return np.asarray(np.where(rows > 0, tail, 1.0).min(axis=0))
 
 

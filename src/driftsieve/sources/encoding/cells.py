@@ -8,7 +8,7 @@ import math
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import compress
 from typing import Any
 
@@ -26,6 +26,7 @@ from driftsieve.sources.files.paths import quick_pyarrow
 from driftsieve.sources.files.text import MAX_LINE, not_utf8
 
 _LIMIT = threading.Lock()
+_CATEGORIES = 1 << 14  # remembered ones
 
 
 def split(record: bytes | str, delimiter: str, used: Sequence[bool] | None = None) -> list[str]:
@@ -43,6 +44,20 @@ def split(record: bytes | str, delimiter: str, used: Sequence[bool] | None = Non
         raise ValueError(alone if "new-line" in str(problem) else str(problem)) from None
     check_utf8(cells if used is None else compress(cells, used), record)
     return cells
+
+
+def split_all(records: Sequence[bytes | str], delimiter: str) -> list[list[str]] | None:
+    """Return the cells of several records, or None if one of them may not be valid.
+
+    >>> split_all([b"1,2", b'3,"4,5"'], ",")
+    [['1', '2'], ['3', '4,5']]
+    """
+    try:
+        texts = [record.decode() for record in records]  # type: ignore[union-attr]
+        rows = list(csv.reader(texts, delimiter=delimiter))
+    except (AttributeError, UnicodeDecodeError, csv.Error):  # a line that is too long is a str
+        return None
+    return rows if len(rows) == len(records) else None
 
 
 def check_utf8(cells: Iterable[str], record: bytes) -> None:
@@ -98,6 +113,8 @@ class CellParser:
         # Dropped columns are read as text, which is always valid.
         self._is_text |= dict.fromkeys(roles.categorical | roles.drop, True)
         self._marks = self._numbers.given_marks  # other columns, if needed
+        # The categories of most columns are the same in every chunk.
+        self._known = lru_cache(_CATEGORIES)(self._category)
         self._n_bytes = 0  # number of bytes parsed so far
 
     def parsing(
@@ -221,7 +238,7 @@ class CellParser:
             return None
         return result
 
-    def _known(self, cell: str) -> str | None:
+    def _category(self, cell: str) -> str | None:
         return None if self._numbers.is_missing(cell) else cell
 
     def _read(self, pa: Any, block: bytes, width: int, used: Mapping[str, str]) -> Any:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from driftsieve._arguments import arg
+from driftsieve._rows.names import UniqueNames
 from driftsieve.exceptions import SourceError
 from driftsieve.sources.base import Options
 
@@ -41,7 +42,7 @@ class Features(dict[Key, int]):
     def __init__(self, options: Options) -> None:
         super().__init__()
         self._keys: dict[str, Key] = {}  # by name
-        self._names: tuple[str, ...] = ()
+        self._names = UniqueNames()
         self._most = options.max_features
         self._ignores = options.on_limit == "ignore_new"
         self._characters = 0
@@ -92,7 +93,7 @@ class Features(dict[Key, int]):
     @property
     def names(self) -> tuple[str, ...]:
         if len(self._names) < len(self):
-            self._names = tuple(self._keys)
+            self._names = UniqueNames(self._keys)
         return self._names
 
 
@@ -129,9 +130,18 @@ def csr_of_rows(
     data: NDArray[Any], indices: NDArray[np.integer[Any]], n_features: int
 ) -> sparse.csr_array:
     """Return a matrix whose rows have the same number of entries each; zeros are left out."""
-    present = data != 0
-    counts = np.count_nonzero(present, axis=1)
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    if indptr[-1] == data.size:
-        return csr(data.ravel(), indices.ravel(), indptr, n_features)
-    return csr(data[present], indices[present], indptr, n_features)
+    (n_rows, width), data, indices = data.shape, data.ravel(), indices.ravel()
+    indptr = width * np.arange(n_rows + 1)
+    if len(zeros := np.flatnonzero(data == 0)):
+        indptr[1:] -= np.cumsum(np.bincount(zeros // width, minlength=n_rows))
+        present = data != 0
+        data, indices = data[present], indices[present]
+    return csr(data, indices, indptr, n_features)
+
+
+def sort_rows(indices: NDArray[np.integer[Any]], *others: NDArray[Any]) -> None:
+    """Sort each row of ``indices`` in place, and the others in the same order."""
+    rows = np.flatnonzero((indices[:, 1:] < indices[:, :-1]).any(axis=1))  # usually few
+    order = np.argsort(indices[rows], axis=1)
+    for array in (indices, *others):
+        array[rows] = np.take_along_axis(array[rows], order, axis=1)

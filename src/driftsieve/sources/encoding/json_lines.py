@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from driftsieve._rows.vectors import MAX_WEIGHT
 from driftsieve.sources.base import Encoded, Rows
 from driftsieve.sources.encoding.dicts import DictEncoder
-from driftsieve.sources.encoding.features import FeatureError, csr_of_rows, index_type
+from driftsieve.sources.encoding.features import FeatureError, csr_of_rows, index_type, sort_rows
 from driftsieve.sources.encoding.json_table import JsonTable, read_lines
 from driftsieve.sources.encoding.row_checks import ROW_ERRORS
 from driftsieve.sources.encoding.tables import second
@@ -121,9 +121,7 @@ class LineEncoder(DictEncoder):
         for j, place in enumerate(places, len(numeric)):
             data[:, j], indices[:, j] = place >= 0, place
         if places:  # canonical CSR
-            order = np.argsort(indices, axis=1)
-            data = np.take_along_axis(data, order, axis=1)
-            indices = np.take_along_axis(indices, order, axis=1)
+            sort_rows(indices, data)
         return csr_of_rows(data, indices, len(features))
 
     def _numbers(self, table: JsonTable, name: str) -> NDArray[np.float64]:

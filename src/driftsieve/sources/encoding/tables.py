@@ -17,7 +17,13 @@ from driftsieve._rows.vectors import seconds_of
 from driftsieve.exceptions import SourceError
 from driftsieve.sources.base import ColumnRef, Encoded, Options, used_and_dropped
 from driftsieve.sources.encoding.codes import Codes
-from driftsieve.sources.encoding.features import FeatureError, Features, csr_of_rows, index_type
+from driftsieve.sources.encoding.features import (
+    FeatureError,
+    Features,
+    csr_of_rows,
+    index_type,
+    sort_rows,
+)
 
 Values = NDArray[Any] | Sequence[str | None]  # numbers (NaN is missing), or text (None is missing)
 Table = Mapping[str, Values]
@@ -97,13 +103,12 @@ class TableEncoder:
             _check_time(table, roles.time)
         elif is_text != self._is_text:
             raise SourceError(_difference(self._is_text, is_text))
-        X = self._dense(table, n_rows)
-        if self.text:
-            try:
-                X = self._with_indicators(X, table)
-            except FeatureError as problem:
-                row = list(table[problem.key[0]]).index(problem.key[1])
-                return Encoded(X, X, stop=(row, str(problem)))
+        try:
+            X = self._with_indicators(table, n_rows) if self.text else self._dense(table, n_rows)
+        except FeatureError as problem:
+            row = list(table[problem.key[0]]).index(problem.key[1])
+            none = np.empty((n_rows, 0))
+            return Encoded(none, none, stop=(row, str(problem)))
         y, weight, t = map((arrays or {}).get, ("target", "sample_weight", "time"))
         if y is None:
             y = _array(table[roles.target or ""])
@@ -154,17 +159,22 @@ class TableEncoder:
             self._features[name]
         self._is_text = is_text
 
-    def _dense(self, table: Table, n_rows: int) -> NDArray[Any]:
+    def _numbers(self, table: Table) -> tuple[list[NDArray[Any]], type[np.floating[Any]]]:
+        """Return the numeric columns, and float32 if all are, otherwise float64."""
         columns = [np.asarray(table[name]) for name in self._numeric]
         single = bool(columns) and all(column.dtype == np.float32 for column in columns)
-        X = np.empty((n_rows, len(columns)), np.float32 if single else np.float64, order="F")
+        return columns, np.float32 if single else np.float64
+
+    def _dense(self, table: Table, n_rows: int) -> NDArray[Any]:
+        columns, kind = self._numbers(table)
+        X = np.empty((n_rows, len(columns)), kind, order="F")
         for j, column in enumerate(columns):
             X[:, j] = column
         return X
 
-    def _with_indicators(self, X: NDArray[Any], table: Table) -> Any:
+    def _with_indicators(self, table: Table, n_rows: int) -> Any:
         features = self._features
-        chosen = np.empty((len(X), len(self.text)), dtype=np.int64)
+        chosen = np.empty((n_rows, len(self.text)), dtype=np.int64)
         for j, name in enumerate(self.text):
             chosen[:, j] = _places(name, table[name], features)
         # in the order of any other split of the rows into batches
@@ -172,12 +182,15 @@ class TableEncoder:
             name = self.text[j]
             text: Any = table[name][i]
             chosen[i, j] = features[name, text]
-        chosen.sort(axis=1)  # canonical CSR
-        width = X.shape[1] + chosen.shape[1]
-        indices = np.empty((len(X), width), index_type(len(features)))
-        indices[:, : X.shape[1]], indices[:, X.shape[1] :] = np.arange(X.shape[1]), chosen
-        data = np.empty(indices.shape, X.dtype)
-        data[:, : X.shape[1]], data[:, X.shape[1] :] = X, chosen >= 0
+        sort_rows(chosen)  # canonical CSR
+        columns, kind = self._numbers(table)
+        n = len(columns)
+        indices = np.empty((n_rows, n + len(self.text)), index_type(len(features)))
+        indices[:, :n], indices[:, n:] = np.arange(n), chosen
+        data = np.empty(indices.shape, kind)
+        for j, column in enumerate(columns):
+            data[:, j] = column
+        data[:, n:] = chosen >= 0
         return csr_of_rows(data, indices, len(features))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from driftsieve._arguments import arg
 from driftsieve.exceptions import SourceError, SourceWarning
 from driftsieve.sources.base import Options, Rows
-from driftsieve.sources.encoding.cells import CellParser, check_utf8, split
+from driftsieve.sources.encoding.cells import CellParser, check_utf8, split, split_all
 from driftsieve.sources.encoding.kinds import SAMPLE, SAMPLE_BYTES, has_header
 from driftsieve.sources.encoding.numbers import Numbers
 from driftsieve.sources.encoding.tables import Roles, TableEncoder, check_unique
@@ -70,7 +71,7 @@ class CsvReader:
         """Read the first rows: decide the parser, column names, and the first row of data."""
         cells = self._first_cells(file, *first)
         seen = list(_sample(records))
-        rows = [row for _, record in seen if (row := self._row(record, len(cells)))]
+        rows = self._rows([record for _, record in seen], len(cells))
         is_header = self._options.header
         if is_header == "auto":
             is_header = has_header(cells, rows, self._options, self._numbers)
@@ -104,13 +105,15 @@ class CsvReader:
                     )
         return cells
 
-    def _row(self, record: bytes | str, width: int) -> list[str] | None:
-        """Return the cells of a sampled row, None if it is bad."""
-        try:
-            cells = split(record, self._delimiter, ())
-        except ValueError:
-            return None
-        return cells if len(cells) == width else None
+    def _rows(self, records: Sequence[bytes | str], width: int) -> list[list[str]]:
+        """Return the cells of sampled rows, without bad ones."""
+        rows = split_all(records, self._delimiter)
+        if rows is None:  # one by one
+            rows = []
+            for record in records:
+                with suppress(ValueError):
+                    rows.append(split(record, self._delimiter, ()))
+        return [row for row in rows if len(row) == width]
 
     def _roles(self, file: File, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Roles:
         """Return the roles of the columns, and leave out columns of row numbers without a name.

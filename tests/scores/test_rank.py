@@ -1,0 +1,36 @@
+"""Ranks are those of a stable sort, however many features there are."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from driftsieve.scores import rank, ranking
+
+ANY = st.floats() | st.floats(-2, 2, width=16) | st.sampled_from([0.0, -0.0, 5e-324, 1e-310])
+
+
+def stable_ranks(values, *, larger):
+    """Return the ranks of scores of 30 bits by a stable sort."""
+    mantissa, exponent = np.frexp(values)
+    rounded = np.ldexp(np.round(mantissa * 2.0**30), exponent - 30)
+    ranks = np.empty(len(values), np.int64)
+    ranks[np.argsort(-rounded if larger else rounded, kind="stable")] = np.arange(len(values)) + 1
+    return ranks
+
+
+@given(st.lists(ANY, max_size=50), st.booleans())
+def test_ranks_are_those_of_a_stable_sort(values, larger):
+    values = np.array(values, float)
+    np.testing.assert_array_equal(rank(values, larger), stable_ranks(values, larger=larger))
+
+
+@pytest.mark.parametrize("larger", [True, False])
+def test_ranks_of_many_features(larger, monkeypatch):
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random(20_000) < 0.5, 0.25, rng.normal(size=20_000)).round(4)
+    ranks = rank(values, larger)
+    np.testing.assert_array_equal(ranks, stable_ranks(values, larger=larger))
+    np.testing.assert_array_equal(ranking.best_first(ranks), np.argsort(ranks))
+    monkeypatch.setattr(ranking, "_LAST_BITS", 4095)  # fewer than the features
+    np.testing.assert_array_equal(rank(values, larger), ranks)
