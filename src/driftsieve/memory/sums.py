@@ -32,8 +32,9 @@ class Sums:
     n_features: Floats
     """() number of features in the sums above."""
     captured: Floats
-    """(H + 2,) fresh relevance of the k best features, less that of k random ones: of each half-life,
-    of non-negative weights and of free ones."""
+    """(H + 2,) fresh relevance of the k best features, less that of k random ones.
+
+    By each half-life, by non-negative weights and by free ones."""
     fading: Floats
     """() number of reviews in the sums, faded like them."""
     n_reviews: Floats

@@ -158,7 +158,8 @@ def rank(scores: Floats, larger_is_better: bool) -> NDArray[np.int64]:
     array([2, 1, 3, 4])
     """
     mantissa, exponent = np.frexp(scores)
-    rounded = np.ldexp(np.round(mantissa * 2.0**30), exponent - 30)
+    with np.errstate(over="ignore"):  # the largest numbers become infinite
+        rounded = np.ldexp(np.round(mantissa * 2.0**30), exponent - 30)
     order = _stable_order(-rounded if larger_is_better else rounded)
     ranks = np.empty(len(scores), dtype=np.int64)
     ranks[order] = np.arange(1, len(scores) + 1)
