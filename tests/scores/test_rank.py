@@ -13,7 +13,8 @@ ANY = st.floats() | st.floats(-2, 2, width=16) | st.sampled_from([0.0, -0.0, 5e-
 def stable_ranks(values, *, larger):
     """Return the ranks of scores of 30 bits by a stable sort."""
     mantissa, exponent = np.frexp(values)
-    rounded = np.ldexp(np.round(mantissa * 2.0**30), exponent - 30)
+    with np.errstate(over="ignore"):
+        rounded = np.ldexp(np.round(mantissa * 2.0**30), exponent - 30)
     ranks = np.empty(len(values), np.int64)
     ranks[np.argsort(-rounded if larger else rounded, kind="stable")] = np.arange(len(values)) + 1
     return ranks
