@@ -7,8 +7,8 @@ import importlib
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 
@@ -74,7 +74,8 @@ class Task:
 class Goal:
     """At most: ours / peer. At least: peer / ours. Neither: peer / ours, for information.
 
-    The peer is a task, the fastest of several, or the number that ours is not to exceed.
+    The peer is a task, the fastest of several, or the number that ours is not to exceed. A goal
+    that memory bandwidth decides is reported, but not asserted.
     """
 
     ours: str
@@ -82,6 +83,7 @@ class Goal:
     at_most: float | None = None
     at_least: float | None = None
     wall: bool = False  # always wall-clock time, because it uses more than one thread
+    reported: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,9 @@ class Row:
     goal: str = ""
     met: bool | None = None  # None: there is no goal, or it could not be measured
     note: str = ""
+    reported: bool = False  # the goal is not asserted
+    low: float | None = None  # the least and the most over the rounds, if the goal is between:
+    high: float | None = None  # of the ratio, or of ours where a number is the goal
 
 
 @dataclass(frozen=True)
@@ -112,8 +117,8 @@ class Work:
     most_rounds: int = 100  # of tasks that take many seconds each
 
 
-def interleave(tasks: Mapping[str, Task], rounds: int) -> dict[str, Cost]:
-    """Seconds for each of `count`: the median over the rounds.
+def interleave(tasks: Mapping[str, Task], rounds: int) -> dict[str, list[Cost]]:
+    """Seconds for each of `count`, in each round.
 
     Every task runs once a round, beginning with another one each time.
     """
@@ -126,15 +131,11 @@ def interleave(tasks: Mapping[str, Task], rounds: int) -> dict[str, Cost]:
             gc.collect()
             with Watch() as watch:
                 result = tasks[name].run(*given[name])
-            taken[name].append(result if isinstance(result, Cost) else watch.spent)
+            spent = result if isinstance(result, Cost) else watch.spent
+            count = tasks[name].count
+            taken[name].append(Cost(spent.wall / count, spent.cpu / count))
             del result  # freeing it is not part of the work
-    return {
-        name: Cost(
-            statistics.median(cost.wall for cost in times) / tasks[name].count,
-            statistics.median(cost.cpu for cost in times) / tasks[name].count,
-        )
-        for name, times in taken.items()
-    }
+    return taken
 
 
 def run(work: Work, rounds: int, cpu_time: bool) -> Iterator[Row]:
@@ -148,32 +149,58 @@ def run(work: Work, rounds: int, cpu_time: bool) -> Iterator[Row]:
 
 
 def _judge(
-    work: Work, goal: Goal, costs: Mapping[str, Cost], absent: Mapping[str, str], cpu_time: bool
+    work: Work,
+    goal: Goal,
+    costs: Mapping[str, Sequence[Cost]],
+    absent: Mapping[str, str],
+    cpu_time: bool,
 ) -> Row:
-    def cost(name: str) -> float:
-        found = costs[name]
-        return (found.cpu if cpu_time and not goal.wall else found.wall) * work.per_second
+    def each(name: str) -> list[float]:
+        cpu = cpu_time and not goal.wall
+        return [(cost.cpu if cpu else cost.wall) * work.per_second for cost in costs[name]]
 
-    title, wanted = f"{work.name}: {goal.ours}", _wanted(goal, work.unit)
-    if isinstance(goal.peer, float):
-        if goal.ours in absent:
-            return Row(title, None, work.unit, goal=wanted, note=absent[goal.ours])
-        ours = cost(goal.ours)
-        return Row(title, ours, work.unit, goal=wanted, met=ours <= goal.peer)
+    def median(name: str) -> float:
+        return statistics.median(each(name))
+
+    row = Row(
+        f"{work.name}: {goal.ours}",
+        median(goal.ours) if goal.ours in costs else None,
+        work.unit,
+        goal=_wanted(goal, work.unit),
+        reported=goal.reported,
+    )
     peers = (goal.peer,) if isinstance(goal.peer, str) else goal.peer
+    if isinstance(peers, float):
+        if row.ours is None:
+            return replace(row, note=absent[goal.ours])
+        return replace(row, **_verdict(row.ours, each(goal.ours), at_most=peers))
     there = [peer for peer in peers if peer not in absent]
-    if goal.ours in absent or not there:
-        why = absent.get(goal.ours) or absent[peers[0]]
-        known = cost(goal.ours) if goal.ours in costs else None
-        return Row(title, known, work.unit, peers[0], goal=wanted, note=why)
-    peer = min(there, key=cost)
-    ours, theirs = cost(goal.ours), cost(peer)
+    if row.ours is None or not there:
+        return replace(row, peer=peers[0], note=absent.get(goal.ours) or absent[peers[0]])
+    peer = min(there, key=median)
+    ratio, ratios = (
+        median(peer) / median(goal.ours),
+        [theirs / ours for ours, theirs in zip(each(goal.ours), each(peer), strict=True)],
+    )
     if goal.at_most is not None:
-        ratio = ours / theirs
-        return Row(title, ours, work.unit, peer, theirs, ratio, wanted, ratio <= goal.at_most)
-    ratio = theirs / ours
-    met = None if goal.at_least is None else ratio >= goal.at_least
-    return Row(title, ours, work.unit, peer, theirs, ratio, wanted, met)
+        ratio, ratios = 1 / ratio, [1 / one for one in ratios]
+    judged = _verdict(ratio, ratios, goal.at_most, goal.at_least)
+    return replace(row, peer=peer, peer_value=median(peer), ratio=ratio, **judged)
+
+
+def _verdict(
+    found: float,
+    each: Sequence[float],
+    at_most: float | None = None,
+    at_least: float | None = None,
+) -> dict[str, Any]:
+    """Whether a goal is met, and the range over the rounds if the goal is within it."""
+    line = at_least if at_most is None else at_most
+    if line is None:
+        return {}
+    met = found >= line if at_most is None else found <= line
+    swings = min(each) < line < max(each)
+    return {"met": met} | ({"low": min(each), "high": max(each)} if swings else {})
 
 
 def _wanted(goal: Goal, unit: str) -> str:

@@ -12,22 +12,19 @@ from benchmarks import table
 from benchmarks.experiments import Point, slope
 from benchmarks.scaling import by_series
 
+TABLES = ("goals", "more")
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description=__doc__)
     parser.add_argument("--page", type=Path, default=Path("docs/performance.md"))
     parser.add_argument("--bench", type=Path, default=Path("build/bench.json"))
     parser.add_argument("--scaling", type=Path, default=Path("build/bench-scaling.json"))
-    parser.add_argument(
-        "--part", nargs=2, metavar=("NAME", "FILE"), help="fill this table of goals alone"
-    )
     options = parser.parse_args()
     text = options.page.read_text(encoding="utf-8")
-    if options.part:
-        name, file = options.part
-        text = fill(text, name, goals(Path(file)))
-    else:
-        text = fill(text, "goals", goals(options.bench))
+    for name in TABLES:
+        text = fill(text, name, goals(options.bench, name))
+    if options.scaling.exists():
         text = fill(text, "scaling", scaling(options.scaling))
     options.page.write_text(text, encoding="utf-8")
 
@@ -43,13 +40,26 @@ def fill(page: str, name: str, content: str) -> str:
     return filled
 
 
-def goals(path: Path) -> str:
+def goals(path: Path, name: str | None = None) -> str:
+    """The machine, the clock and all rows, or those of one of ``TABLES``."""
     rows, about = table.read_json(path)
     refuse_quick(path, about)
+    rows = [row for row in rows if name in (None, table_of(row.work))]
+    if not rows:
+        raise SystemExit(f"{path} has no rows of the table {name}: measure all groups.")
     clock = f"- clock: {about['clock']}, median of {about['rounds']} interleaved rounds"
     return "\n\n".join(
         [described(about["machine"], clock), f"{table.summary(rows)}.", table.as_markdown(rows)]
     )
+
+
+def table_of(work: str) -> str:
+    """The table of a work: the first has those that were the first goals.
+
+    >>> table_of("A, lognormal: stream"), table_of("F, Zipf columns: state")
+    ('goals', 'more')
+    """
+    return "goals" if re.match(r"([A-E]|svmlight|growth)\b", work) else "more"
 
 
 def scaling(path: Path) -> str:

@@ -23,7 +23,7 @@ RIVER: dict[str, dict[str, Any]] = {
     "MI, one thread": {"score_func": "mutual_info", "n_threads": 1},
     "MI, fading": {"score_func": "mutual_info", "half_life": 4000.0},
 }
-GOALS = dict.fromkeys(("T", "Fisher", "MI", "chi2", "Gini"), 500.0)
+GOALS = dict.fromkeys(("T", "Fisher", "MI", "chi2", "Gini"), 200.0)
 
 
 def works(quick: bool) -> Iterator[Work]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,16 +18,26 @@ def cells(row: Row) -> tuple[str, ...]:
     ours = "-" if row.ours is None else _figure(row.ours)
     theirs = "" if row.peer_value is None else f" {_figure(row.peer_value)}"
     ratio = "" if row.ratio is None else _figure(row.ratio)
-    met = {True: "yes", False: "NOT MET", None: "not measured" if row.note and row.goal else ""}
+    swings = ""
+    if row.low is not None and row.high is not None:
+        swings = f" ({_figure(row.low)} to {_figure(row.high)})"
     note = f" ({row.note})" if row.note else ""
     return (
         row.work,
-        f"{ours} {row.unit}".strip(),
+        f"{ours} {row.unit}".strip() + ("" if ratio else swings),
         f"{row.peer}{theirs}{note}".strip(),
-        ratio,
+        ratio + (swings if ratio else ""),
         row.goal,
-        met[row.met],
+        _met(row),
     )
+
+
+def _met(row: Row) -> str:
+    if not row.goal:
+        return ""
+    if row.met is None:
+        return "not measured"
+    return "reported" if row.reported else "yes" if row.met else "NOT MET"
 
 
 def as_text(rows: Iterable[Row]) -> str:
@@ -45,9 +56,9 @@ def as_markdown(rows: Iterable[Row]) -> str:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    goals = [row for row in rows if row.goal]
-    met, missed = (sum(row.met is verdict for row in goals) for verdict in (True, False))
-    return f"{met} goals met, {missed} not met, {len(goals) - met - missed} not measured"
+    verdicts = Counter(_met(row) for row in rows)
+    names = {"yes": "goals met", "NOT MET": "not met", "not measured": "", "reported": ""}
+    return ", ".join(f"{verdicts[key]} {name or key}" for key, name in names.items())
 
 
 def write_json(path: Path, rows: Iterable[Row], **about: Any) -> None:

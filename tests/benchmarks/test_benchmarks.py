@@ -13,7 +13,7 @@ import pytest
 from benchmarks import page, table
 from benchmarks.estimate import TRANSFER, estimate
 from benchmarks.experiments import Point, slope
-from benchmarks.harness import Goal, Row, Task, Work, run
+from benchmarks.harness import Cost, Goal, Row, Task, Work, run
 from benchmarks.instructions import LOOPS, RECORD, compare
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,18 +38,18 @@ GOALS = {
     ("B: bins and edges", "offline", "identical"),
     ("B: 5 exact bins", "read", "≤ 15 ×"),
     ("C: faded moments", "read of the non-zeros", "≤ 7 ×"),
-    ("C: faded moments", "one-hot @ X, X²", "≥ 2 ×"),
+    ("C: faded moments", "one-hot @ X, X²", "≥ 1.7 ×"),
     ("C: everything", "tocsc()", "≥ 1 ×"),
     ("C: everything", "xgboost", "≥ 18 ×"),
     ("D: faded moments", "read of the non-zeros", "≤ 7 ×"),
-    ("D: faded moments", "one-hot @ X, X²", "≥ 2 ×"),
+    ("D: faded moments", "one-hot @ X, X²", "≥ 1.7 ×"),
     ("D: everything", "tocsc()", "≥ 1 ×"),
     ("D: everything", "xgboost", "≥ 18 ×"),
     ("E: moments", "numpy Welford", "≥ 2 ×"),
     ("E: summaries, ε = 0.001", "vector of KLL, ε = 0.001", "≥ 5 ×"),
     ("E: everything, ε = 0.001", "river SelectKBest", "≥ 500 ×"),
-    ("E: river transformer, T", "river SelectKBest", "≥ 500 ×"),
-    ("E: river transformer, Gini", "river SelectKBest", "≥ 500 ×"),
+    ("E: river transformer, T", "river SelectKBest", "≥ 200 ×"),
+    ("E: river transformer, Gini", "river SelectKBest", "≥ 200 ×"),
     ("A, lognormal: in place", "np.sort", "≥ 2.5 ×"),
     ("A, Cauchy: in place", "np.sort", "≥ 2.5 ×"),
     ("A, half zeros: in place", "np.sort", "≥ 2.5 ×"),
@@ -65,7 +65,30 @@ GOALS = {
     ("JSON lines: to MI scores, two threads", "", "≤ 6.67 ns/byte"),
     ("start-up: driftsieve --help", "import numpy", "≤ 3 ×"),
     ("start-up: screen of four rows", "", "≤ 0.6 s"),
-    ("wide svmlight: with state, report, csv and 15 records", "T scores", "≤ 2 ×"),
+    (
+        "wide svmlight, --half-life none: with state, report, csv and 15 records",
+        "T scores",
+        "≤ 2 ×",
+    ),
+    ("wide svmlight, learned memory: with state, report, csv and 15 records", "T scores", "≤ 2 ×"),
+    ("screen of csv, mutual information: defaults", "--half-life none", ""),
+    ("screen of wide svmlight, mutual information: defaults", "--half-life none", ""),
+    ("ladder continuous columns: nine half-lives", "one half-life", "≤ 2.5 ×"),
+    ("reading after every 100 rows: read, normal, fading", "", "≤ 2 ms/batch"),
+    ("many classes: 8 classes", "2 classes", "≤ 2 ×"),
+    ("many classes: 500 classes", "", "≤ 25 ns/value"),
+    ("2000 distinct values: real numbers", "", "≤ 5 ns/value"),
+    ("F, uniform columns: ε = 0.01", "tocsc()", "≤ 3 ×"),
+    ("F, uniform columns: ε = 0.01", "xgboost", "≥ 10 ×"),
+    ("F, Zipf columns: with MI scores", "tocsc()", "≤ 5 ×"),
+    ("F, Zipf columns: moments, two threads", "moments", "≥ 1.6 ×"),
+    ("G: ε = 0.01", "tocsc()", "≤ 1.2 ×"),
+    ("G: ε = 0.01", "xgboost", "≥ 10 ×"),
+    ("G: ε = 0.01, two threads", "ε = 0.01", "≥ 1.6 ×"),
+    ("C: everything, two threads", "everything", "≥ 1.6 ×"),
+    ("threads: 250-row batches, 2 threads", "250-row batches, 1 threads", ""),
+    ("sparse, many classes: 26 classes", "2 classes", "≤ 4 ×"),
+    ("wide sparse: snapshot", "", "≤ 1 µs/feature"),
 }
 
 
@@ -92,6 +115,14 @@ def test_every_goal_is_measured(tmp_path: Path) -> None:
     assert all(row.ours is not None for row in rows if "threads" not in row.work and not row.note)
     with pytest.raises(SystemExit, match="quick run"):
         page.goals(tmp_path / "bench.json")
+    tables = {page.table_of(row.work) for row in rows}
+    assert tables == {*page.TABLES}
+    real = ("F, uniform columns", "F, Zipf columns", "G")
+    assert {row.work for row in rows if row.reported} == {
+        "A moments: two threads",
+        *(f"{name}: faded moments" for name in ("C", "D")),
+        *(f"{name}: moments, two threads" for name in real),
+    }
 
 
 def test_scaling_gives_every_series_and_a_plot(tmp_path: Path) -> None:
@@ -138,6 +169,34 @@ def test_a_goal_is_met_within_its_ratio_only(
     assert (skipped.met, skipped.note) == (None, "no_such_package is not installed")
 
 
+def test_a_goal_within_the_range_of_the_rounds_shows_the_range() -> None:
+    spent = iter([1.0, 2.0, 3.0])
+    tasks = {
+        "ours": Task(lambda: Cost(next(spent), 0.0), 1.0),
+        "theirs": Task(lambda: Cost(3.0, 0.0), 1.0),
+    }
+    goals = (
+        Goal("ours", "theirs", at_least=1.2),
+        Goal("ours", "theirs", at_least=3.5, reported=True),
+        Goal("ours", 2.5),
+        Goal("ours", "theirs"),
+    )
+    rows = [*run(Work("w", tasks, goals, "s", 1.0), rounds=3, cpu_time=False)]
+    assert [(row.met, row.low, row.high) for row in rows] == [
+        (True, 1.0, 3.0),
+        (False, None, None),
+        (True, 1.0, 3.0),
+        (None, None, None),
+    ]
+    found = [table.cells(row) for row in rows]
+    assert [(line[1], line[3], line[5]) for line in found] == [
+        ("2 s", "1.5 (1 to 3)", "yes"),
+        ("2 s", "1.5", "reported"),
+        ("2 s (1 to 3)", "", "yes"),
+        ("2 s", "1.5", ""),
+    ]
+
+
 def test_missed_goal_is_reported() -> None:
     rows = [
         Row("a", 1.0, "ns", "b", 2.0, 2.0, "≥ 1 ×", True),
@@ -150,18 +209,35 @@ def test_missed_goal_is_reported() -> None:
     ends = [line[header.index("met") :] for line in lines]
     assert ends == ["yes", "NOT MET", "not measured", ""]
     assert "1234 ns" in lines[1]
-    assert table.summary(rows) == "1 goals met, 1 not met, 1 not measured"
+    assert table.summary(rows) == "1 goals met, 1 not met, 1 not measured, 0 reported"
     assert table.as_markdown(rows).count("|") == 6 * 7
 
 
 def test_the_page_is_filled_between_its_markers() -> None:
     text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
-    for name in ("goals", "scaling"):
+    for name in (*page.TABLES, "scaling"):
         once = page.fill(text, name, "first")
         assert page.fill(once, name, "second") == page.fill(text, name, "second")
         assert "second" in page.fill(once, name, "second")
     with pytest.raises(SystemExit, match="found 0"):
         page.fill("no markers", "goals", "x")
+
+
+def test_one_run_fills_both_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [Row("A: stream", 1.0, "ns"), Row("csv: to T scores", 2.0, "ns")]
+    about = {"machine": {"processor": "one"}, "clock": "wall time", "rounds": 5, "quick": False}
+    table.write_json(tmp_path / "bench.json", rows, **about)
+    filled = tmp_path / "performance.md"
+    filled.write_text((ROOT / "docs" / "performance.md").read_text("utf-8"), "utf-8")
+    files = ["--page", filled, "--bench", tmp_path / "bench.json", "--scaling", tmp_path / "none"]
+    monkeypatch.setattr(sys, "argv", ["page", *map(str, files)])
+    page.main()
+    text = filled.read_text("utf-8")
+    first, _, more = text.partition("<!-- goals: end -->")
+    assert "| A: stream | 1 ns |" in first
+    assert "csv: to T scores" not in first
+    assert "| csv: to T scores | 2 ns |" in more
+    assert text.count("- processor: one") == 2
 
 
 def test_slope_is_the_power() -> None:

@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-INSTALLED = ["test", "lint", "docs", "fuzz", "dist", "cross"]
+INSTALLED = ["test", "lint", "docs", "fuzz", "dist", "cross", "bench"]
 INSTALLED += ["files", "report", "river", "spark", "dask"]
 BUILD = (ROOT / "requirements" / "build.in").read_text("utf-8").split()
 PINS = {

@@ -151,3 +151,14 @@ def test_very_small_pvalues_of_flags_are_no_smaller_than_the_exact_ones(expected
         for name in TESTED:
             p = SCORES[name].pvalues(offline.snapshot(sparse.csr_array(X), y))[0]
             assert p >= exact * 0.999, (name, found)
+
+
+@pytest.mark.parametrize("half_life", [None, 40.0])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_pvalues_of_flags_do_not_depend_on_the_other_features(half_life, n_classes):
+    rng = np.random.default_rng(0)
+    X = (rng.random((120, 60)) < np.linspace(0.01, 0.2, 60)).astype(float)
+    X[:, 30:45] = X[:, :15]  # features with the same table of counts
+    snap = ds.Bank(half_life=half_life).update(X, rng.integers(0, n_classes, 120)).snapshot()
+    alone = [ds.scores.t_pvalues(snap.pick(np.array([j])))[0] for j in range(60)]
+    np.testing.assert_array_equal(ds.scores.t_pvalues(snap), alone)

@@ -26,6 +26,15 @@ def test_ranks_are_those_of_a_stable_sort(values, larger):
     np.testing.assert_array_equal(rank(values, larger), stable_ranks(values, larger=larger))
 
 
+@given(st.lists(ANY, max_size=9), ANY, st.integers(0, 60), st.booleans(), st.randoms())
+def test_ranks_where_most_scores_are_equal(others, common, n, larger, random):
+    """A score that agrees with them to 30 bits ties with them."""
+    values = [*others, np.nextafter(common, 0.0), *[common] * n]
+    random.shuffle(values)
+    values = np.array(values, float)
+    np.testing.assert_array_equal(rank(values, larger), stable_ranks(values, larger=larger))
+
+
 @pytest.mark.parametrize("larger", [True, False])
 def test_ranks_of_many_features(larger, monkeypatch):
     rng = np.random.default_rng(0)

@@ -13,6 +13,7 @@ import html
 import json
 from collections.abc import Mapping
 from importlib.resources import files
+from json.encoder import encode_basestring_ascii
 from string import Template
 from typing import Any
 
@@ -83,10 +84,11 @@ def _hash(text: str) -> str:
 
 def _embed(data: Any) -> str:
     """Return JSON in ASCII without the characters that have a meaning in HTML."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    return _without_markup(json.dumps(data, allow_nan=False, separators=(",", ":")))
+
+
+def _without_markup(text: str) -> str:
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _compact(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,7 +132,7 @@ def _others(others: Mapping[str, Any]) -> dict[str, Any]:
     """Return names and scores of the features that are only searched, up to ``MAX_NAMES``."""
     room, n = MAX_NAMES, 0
     for name in others["names"]:
-        room -= len(_embed(printable(name))) + 1
+        room -= len(_without_markup(encode_basestring_ascii(printable(name)))) + 1
         if room < 0:
             break
         n += 1

@@ -25,7 +25,7 @@ from driftsieve.scores.moments import (
     one_against_rest,
     spread_ratio,
 )
-from driftsieve.scores.tables import flag_table, rare_cell_pvalues, table_pvalues
+from driftsieve.scores.tables import distinct_columns, flag_table, rare_cell_pvalues, table_pvalues
 from driftsieve.snapshot import Floats, Snapshot
 
 _ROUNDING = 1e-9  # of effective rows
@@ -196,7 +196,10 @@ def _flag_pvalues(snap: Snapshot) -> tuple[NDArray[np.bool_], Floats]:
     """Return which features are flags, and lower bounds of the p-values of rare ones."""
     flags, weights = flag_table(snap)
     sizes, effect = class_sizes(snap)[:, flags], design_effect(snap)[flags]
-    return flags, rare_cell_pvalues(dependence(weights), sizes, effect)
+    # Most rare flags of a wide stream have the table of counts of many others.
+    first, place = distinct_columns(np.vstack([*weights, sizes, effect]))
+    tables = dependence(weights[..., first])
+    return flags, rare_cell_pvalues(tables, sizes[:, first], effect[first])[place]
 
 
 @per_feature("quantiles")

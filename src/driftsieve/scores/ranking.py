@@ -157,13 +157,31 @@ def rank(scores: Floats, larger_is_better: bool) -> NDArray[np.int64]:
     >>> rank(np.array([0.5, np.inf, 0.5 + 1e-16, 0.1]), larger_is_better=True)
     array([2, 1, 3, 4])
     """
-    mantissa, exponent = np.frexp(scores)
-    with np.errstate(over="ignore"):  # the largest numbers become infinite
-        rounded = np.ldexp(np.round(mantissa * 2.0**30), exponent - 30)
-    order = _stable_order(-rounded if larger_is_better else rounded)
+    sign = -1 if larger_is_better else 1
+    # Most features of a wide sparse bank have the score of no evidence, and need not be sorted.
+    sample = np.sort(scores[:: max(1, len(scores) // 1000)])
+    same = scores == sample[len(sample) // 2 :][:1]
+    others = np.flatnonzero(~same)
+    if 2 * len(others) < len(scores):
+        common = _to_30_bits(sign * scores[same.argmax()])
+        rounded = _to_30_bits(sign * scores[others])
+        if not (rounded == common).any():
+            n_before = np.count_nonzero(rounded < common)
+            places = np.arange(1, len(others) + 1)
+            places[n_before:] += len(scores) - len(others)
+            ranks = np.cumsum(same)
+            ranks += n_before
+            ranks[others[_stable_order(rounded)]] = places
+            return ranks
     ranks = np.empty(len(scores), dtype=np.int64)
-    ranks[order] = np.arange(1, len(scores) + 1)
+    ranks[_stable_order(_to_30_bits(sign * scores))] = np.arange(1, len(scores) + 1)
     return ranks
+
+
+def _to_30_bits(values: Any) -> Any:
+    mantissa, exponent = np.frexp(values)
+    with np.errstate(over="ignore"):  # the largest numbers become infinite
+        return np.ldexp(np.round(mantissa * 2.0**30), exponent - 30)
 
 
 def _stable_order(rounded: Floats) -> NDArray[np.int64]:

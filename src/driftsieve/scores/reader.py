@@ -100,13 +100,14 @@ def read_bank(
     ``one_class`` is the result while there are rows of fewer than two classes. If it is None, that
     is an error. ``half_life`` is one of several that a bank keeps.
     """
-    parts = [np.empty(0)]
+    values = np.empty(bank.n_features)
     for block in Blocks(bank, n_bins, half_life):
+        place = slice(block.first_feature, block.first_feature + block.n_features)
         if one_class is not None and not has_two_classes(block):
-            parts.append(np.full(block.n_features, one_class))
+            values[place] = one_class
         elif block.n_features:
-            parts.append(_checked(function(block), block.n_features))
-    return np.concatenate(parts)
+            values[place] = _checked(function(block), block.n_features)
+    return values
 
 
 def read_some(

@@ -146,3 +146,19 @@ def flag_table(snap: Snapshot) -> tuple[NDArray[np.bool_], Floats]:
     flags: NDArray[np.bool_] = fits.all(axis=0) & np.isfinite(value) & (value != 0)
     ones = weight[:, flags] * np.clip(mean[:, flags] / value[flags], 0.0, 1.0)
     return flags, np.stack([weight[:, flags] - ones, ones])
+
+
+def distinct_columns(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first of each set of equal columns, and for each column the place of its set.
+
+    >>> first, place = distinct_columns(np.array([[1.0, 0.0, 1.0], [2.0, 2.0, 2.0]]))
+    >>> first, place
+    (array([1, 0]), array([1, 0, 1]))
+    """
+    varying = values[(values[:, 1:] != values[:, :1]).any(axis=1)]
+    order = np.lexsort(varying) if len(varying) else np.arange(values.shape[1])
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = (varying[:, order[1:]] != varying[:, order[:-1]]).any(axis=0)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.cumsum(is_new) - 1
+    return order[is_new], place

@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from source_helpers import dense, error_of, write
 
 from driftsieve.sources import as_batches
 from driftsieve.sources.encoding.cells import CellParser, advice, split
+from driftsieve.sources.encoding.kinds import SAMPLE
 from driftsieve.sources.encoding.numbers import DecimalSign, Numbers
 from driftsieve.sources.encoding.tables import Roles
 
 
 @pytest.mark.filterwarnings("ignore::driftsieve.exceptions.SourceWarning")
-@given(content=st.text('ab1,"\n\ufeff', max_size=60), batch_size=st.sampled_from([1, 3, 100]))
+@given(content=st.text('ab1.0xX-,"\n\ufeff', max_size=60), batch_size=st.sampled_from([1, 3, 100]))
 def test_rows_are_read_the_same_with_pyarrow(
     content: str, batch_size: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -61,6 +62,9 @@ CELLS = st.one_of(
             "1.5",
             "-0.0",
             "0x1",
+            "-0X1F",
+            "007",
+            "9223372036854775808",
             "1_0",
             "½",
         ]
@@ -75,6 +79,8 @@ CELLS = st.one_of(
     rows=st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=4),
     decimal=st.sampled_from([".", ","]),
 )
+@example(("1", "1"), [("0x1", "1")], ".").via("pyarrow has integers in hexadecimal digits")
+@example(("1", "1"), [("9223372036854775808", "1"), ("2.5", "1")], ".")
 def test_cells_are_read_the_same_with_pyarrow(
     first: tuple[str, str], rows: list[tuple[str, str]], decimal: DecimalSign
 ) -> None:
@@ -99,6 +105,17 @@ def test_cells_are_read_the_same_with_pyarrow(
         if got.dtype == np.float64:  # labels are objects, which may be integers
             expected = expected.astype(np.float64)
         np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("batch_size", [999, 4096])
+def test_integers_in_hexadecimal_digits_are_bad_rows(batch_size: int, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "x,y\n" + "1,0\n-2,1\n" * SAMPLE + "0X1F,0\n3,1\n")
+    batches = as_batches(path, target="y", batch_size=batch_size, on_error="skip")
+    *_, batch = batches
+    assert batch.X[-1].tolist() == [3]
+    where = f"{path}, line {2 * SAMPLE + 2}"
+    cause = f"Column 'x' must hold numbers, got '0X1F'. {advice()}"
+    assert batches.skip_reasons == [f"{where}: {cause}"]
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 3, 10])

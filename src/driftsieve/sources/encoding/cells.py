@@ -112,7 +112,8 @@ class CellParser:
         self._is_text = {name: kind == "text" for name, kind in (kinds or {}).items()}
         # Dropped columns are read as text, which is always valid.
         self._is_text |= dict.fromkeys(roles.categorical | roles.drop, True)
-        self._marks = self._numbers.given_marks  # other columns, if needed
+        self._marks = tuple(self._numbers.given_marks)  # other ones too, if needed
+        self._whole: frozenset[str] = frozenset()  # columns that only have integers so far
         # The categories of most columns are the same in every chunk.
         self._known = lru_cache(_CATEGORIES)(self._category)
         self._n_bytes = 0  # number of bytes parsed so far
@@ -166,6 +167,8 @@ class CellParser:
             cells = [*compress(table.get(name, ()), counts)]
             is_time = name == self._roles.time
             self._is_text[name] = read_as_text(cells, self._numbers, is_time=is_time)
+            if all(cell.lstrip("-").isdigit() for cell in cells):
+                self._whole |= {name}
             if self._is_text[name] and name not in (self._roles.time, self._roles.sample_weight):
                 becomes = "class" if name == self._roles.target else "feature"
                 note = note_text(name, cells, self._numbers, becomes)
@@ -230,7 +233,7 @@ class CellParser:
         result: dict[str, Values] = {
             name: Codes.of_arrow(values, self._known)
             if self._is_text[name]
-            else numbers_of_arrow(values)
+            else numbers_of_arrow(values).astype(np.float64, copy=False)
             for name, values in zip(used.values(), table.columns, strict=True)
         }
         labels = result.get(self._roles.target or "")
@@ -246,11 +249,18 @@ class CellParser:
         import pyarrow.csv as pc
 
         text = pa.dictionary(pa.int32(), pa.string())
-        types = {i: text if self._is_text[name] else pa.float64() for i, name in used.items()}
         quoted = b'"' in block
-        # Searching every cell for marks takes a fifth of the time, and most files have none.
-        for marks in (self._marks, None):
-            marks = self._numbers.marks if marks is None else marks
+        # pyarrow would read 0x1F as an integer
+        has_hex = any(x in block and b"0" + x in block for x in (b"x", b"X"))
+        # Integers are read in half the time. Searching every cell for marks takes a fifth of the
+        # time. Most files need neither floats in such columns nor marks.
+        every = tuple(self._numbers.marks)
+        ways = [(self._marks, self._whole), (self._marks, frozenset()), (every, frozenset())]
+        for marks, whole in dict.fromkeys(ways[has_hex:]):
+            types = {
+                i: text if self._is_text[name] else pa.int64() if name in whole else pa.float64()
+                for i, name in used.items()
+            }
             try:
                 table = pc.read_csv(
                     pa.BufferReader(block),
@@ -267,7 +277,7 @@ class CellParser:
                     pc.ConvertOptions(
                         column_types=types,
                         include_columns=list(used),
-                        null_values=marks,
+                        null_values=list(marks),
                         # text columns have fewer marks than columns of numbers
                         strings_can_be_null=False,
                         decimal_point=self._numbers.decimal,
@@ -275,6 +285,7 @@ class CellParser:
                 )
             except (pa.ArrowInvalid, OverflowError):
                 continue
-            self._marks = marks
+            if not has_hex:
+                self._marks, self._whole = marks, whole
             return table
         return None

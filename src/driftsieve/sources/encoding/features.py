@@ -130,13 +130,11 @@ def csr_of_rows(
     data: NDArray[Any], indices: NDArray[np.integer[Any]], n_features: int
 ) -> sparse.csr_array:
     """Return a matrix whose rows have the same number of entries each; zeros are left out."""
-    (n_rows, width), data, indices = data.shape, data.ravel(), indices.ravel()
-    indptr = width * np.arange(n_rows + 1)
-    if len(zeros := np.flatnonzero(data == 0)):
-        indptr[1:] -= np.cumsum(np.bincount(zeros // width, minlength=n_rows))
-        present = data != 0
-        data, indices = data[present], indices[present]
-    return csr(data, indices, indptr, n_features)
+    n_rows, width = data.shape
+    X = csr(data.ravel(), indices.ravel(), width * np.arange(n_rows + 1), n_features)
+    if not data.all():
+        X.eliminate_zeros()
+    return X
 
 
 def sort_rows(indices: NDArray[np.integer[Any]], *others: NDArray[Any]) -> None:
