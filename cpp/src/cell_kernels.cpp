@@ -174,60 +174,68 @@ void load_sum(const Cell* cells, std::size_t n_classes, std::size_t stride, Lane
     }
 }
 
+// As many bits for each lane as its bytes; with AVX-512, one.
+#if defined(__AVX512BW__) && defined(__AVX512DQ__)
 template <class Cell>
-bool is_any(const Truths<Cell>& truths) {
-    std::uint64_t words[kWide / 8];
-    std::memcpy(words, &truths, kWide);
-    std::uint64_t any = 0;
-    for (const std::uint64_t word : words) any |= word;
-    return any != 0;
+constexpr std::size_t kBitsOf = 1;
+#else
+template <class Cell>
+constexpr std::size_t kBitsOf = sizeof(Cell);
+#endif
+template <class Cell>
+constexpr std::uint64_t kAllBits = (std::uint64_t{1} << kBitsOf<Cell>)-1;
+template <class Cell>
+std::uint64_t bits_of(const Truths<Cell>& truths) {
+#if defined(__AVX512BW__) && defined(__AVX512DQ__)
+    if constexpr (sizeof(Cell) == 2)
+        return _mm512_movepi16_mask((__m512i)truths);
+    else
+        return _mm512_movepi64_mask((__m512i)truths);
+#elif defined(__AVX2__)
+    return static_cast<std::uint32_t>(_mm256_movemask_epi8((__m256i)truths));
+#elif defined(__SSE2__)
+    return static_cast<std::uint32_t>(_mm_movemask_epi8((__m128i)truths));
+#else
+    std::uint64_t bits = 0;
+    for (std::size_t k = 0; k < kWide / sizeof(Cell); ++k)
+        if (truths[k] != 0) bits |= kAllBits<Cell> << k * kBitsOf<Cell>;
+    return bits;
+#endif
 }
 
-// Few are found, and most cells are skipped many at a time.
+// Most cells are passed over many at a time; those that are found may be few or many.
 template <class Cell>
 Kernels::Census census_of(const Cell* cells, std::size_t n_classes, std::size_t stride,
                           std::size_t n, Cell most, std::uint16_t* out) {
     constexpr std::size_t kLanes = kWide / sizeof(Cell);
-    constexpr std::size_t kStretch = 8 * kLanes;
     std::size_t used = 0;
     std::size_t found = 0;
     Cell rest = 0;
-    const auto look_at = [&](std::size_t begin, std::size_t end) {
-        for (std::size_t m = begin; m < end; ++m) {
-            Cell sum = cells[m];
-            for (std::size_t c = 1; c < n_classes; ++c)
-                sum = static_cast<Cell>(sum + cells[c * stride + m]);
-            used += sum != 0;
-            out[found] = static_cast<std::uint16_t>(m);
-            found += sum > most;
-            rest = sum > rest && !(sum > most) ? sum : rest;
-        }
-    };
     Lanes<Cell> largest{};
     Truths<Cell> n_used{};
-    // Changes nothing and returns false if something is found.
-    const auto pass_over = [&](std::size_t begin, std::size_t end) {
-        Lanes<Cell> fullest = largest;
-        Truths<Cell> counts = n_used;
-        for (std::size_t m = begin; m < end; m += kLanes) {
-            Lanes<Cell> sum;
-            load_sum(cells + m, n_classes, stride, sum);
-            fullest = sum > fullest ? sum : fullest;
-            counts -= sum != Cell{0};
+    std::size_t m = 0;
+    for (; m + kLanes <= n; m += kLanes) {
+        Lanes<Cell> sum;
+        load_sum(cells + m, n_classes, stride, sum);
+        const Truths<Cell> over = sum > most;
+        n_used -= sum != Cell{0};
+        const Lanes<Cell> within = over ? Lanes<Cell>{} : sum;
+        largest = within > largest ? within : largest;
+        for (std::uint64_t bits = bits_of<Cell>(over); bits != 0; ++found) {
+            const auto lane = static_cast<std::size_t>(__builtin_ctzll(bits)) / kBitsOf<Cell>;
+            out[found] = static_cast<std::uint16_t>(m + lane);
+            bits &= ~(kAllBits<Cell> << lane * kBitsOf<Cell>);
         }
-        if (is_any<Cell>(fullest > most)) return false;
-        largest = fullest;
-        n_used = counts;
-        return true;
-    };
-    const std::size_t whole = n / kLanes * kLanes;
-    for (std::size_t begin = 0; begin < whole; begin += kStretch) {
-        const std::size_t end = begin + kStretch < whole ? begin + kStretch : whole;
-        if (pass_over(begin, end)) continue;
-        for (std::size_t m = begin; m < end; m += kLanes)
-            if (!pass_over(m, m + kLanes)) look_at(m, m + kLanes);
     }
-    look_at(whole, n);
+    for (; m < n; ++m) {
+        Cell sum = cells[m];
+        for (std::size_t c = 1; c < n_classes; ++c)
+            sum = static_cast<Cell>(sum + cells[c * stride + m]);
+        used += sum != 0;
+        out[found] = static_cast<std::uint16_t>(m);
+        found += sum > most;
+        rest = sum > rest && !(sum > most) ? sum : rest;
+    }
     for (std::size_t k = 0; k < kLanes; ++k) {
         rest = largest[k] > rest ? largest[k] : rest;
         used += static_cast<std::size_t>(n_used[k]);

@@ -6,13 +6,17 @@
 #endif
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "driftsieve/base/parallel.hpp"
+#include "driftsieve/base/workers.hpp"
 
 using namespace driftsieve;
 
@@ -46,6 +50,23 @@ TEST_CASE("threads that are kept serve several callers at once") {
         });
     callers.clear();  // joins
     CHECK(done == 4 * 200 * 50);
+}
+
+TEST_CASE("all helpers are woken") {
+    constexpr std::size_t kHelpers = 15;
+    for (int call = 0; call < 20; ++call) {
+        std::mutex lock;
+        std::condition_variable arrived;
+        std::size_t n_arrived = 0;
+        Workers::of_process().run(kHelpers, [&](std::size_t) {
+            std::unique_lock<std::mutex> guard(lock);
+            if (++n_arrived == kHelpers + 1) arrived.notify_all();
+            // each waits until all are there
+            arrived.wait_for(guard, std::chrono::minutes(1),
+                             [&] { return n_arrived == kHelpers + 1; });
+        });
+        CHECK(n_arrived == kHelpers + 1);
+    }
 }
 
 TEST_CASE("work that starts threads itself ends") {

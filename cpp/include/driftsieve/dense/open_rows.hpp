@@ -145,7 +145,7 @@ class OpenRows {
     static constexpr std::size_t kBlockInCache = std::size_t{1} << 22;
 
     // Values that a thread copies at a time.
-    static constexpr std::size_t kPart = std::size_t{1} << 16;
+    static constexpr std::size_t kPart = std::size_t{1} << 14;
 
     LargeRoom<double> values_;
     std::size_t reached_ = 0;  // number of them that were ever written to

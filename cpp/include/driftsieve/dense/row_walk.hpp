@@ -7,9 +7,10 @@
 
 namespace driftsieve {
 
-// Prefetches the rows that follow when a caller passes consecutive parts of one matrix, a row or a
-// few at a time. Only the address is used; the memory there is never read. Rows of 1000 values, one
-// per update: 1.8 ns a value for moments with it, 2.1 ns without.
+// Prefetches the rows that come next when a caller passes consecutive parts of one matrix, a row or
+// a few per update. It computes their address from the last part; a prefetch of an address without
+// memory does nothing. Moments of rows of 1000 values, one per update, without Python: 0.55 ns a
+// value with it, 0.66 without.
 class RowWalk {
   public:
     template <class T>

@@ -115,7 +115,6 @@ class CellBlock {
     Room<Weighed> by_cell_;
     Room<std::uint32_t> others_number_;  // of the cell of each
     std::vector<std::uint32_t> begin_;
-    SummaryOf<Weight> other_;
     SummaryOf<Weight> exact_;
     CellWalk<Weight> walk_;
 
@@ -226,28 +225,20 @@ class CellBlock {
 
     // Moves the values of the cells that were found to exact_.
     bool take_out(const BlockColumn& column) {
-        const std::size_t n_classes = column.n_classes();
-        exact_.reset(0, n_classes);
+        exact_.reset(0, column.n_classes());
         if (taken_cells_.empty()) return true;
         if (taken_.size() < n_cells()) taken_.resize(n_cells());
         for (std::size_t k = 0; k < taken_cells_.size(); ++k)
             taken_[taken_cells_[k]] = static_cast<std::uint16_t>(k + 1);
         // in the order of the cells, and so of the values
-        firsts_.reset(taken_cells_.size(), n_classes);
-        std::fill(firsts_.hidden.begin(), firsts_.hidden.end(), Weight{0});
+        firsts_.reset(taken_cells_.size(), column.n_classes());
         std::fill(firsts_.weights.begin(), firsts_.weights.end(), Weight{0});
         if (!take_multiples(column)) part_members(column);
         for (const std::uint16_t m : taken_cells_) taken_[m] = 0;
         // cells that were made for other rows are replaced sooner
         if (others_.size() > column.size() / (goes_on_ ? 4 : 2)) return false;
-        drop_weightless();
-        if (others_.empty()) {
-            std::swap(exact_, firsts_);
-        } else {
-            sort_others();
-            exact_summary_of_sorted<Weight>(others_, n_classes, other_);
-            merge_summaries(firsts_, other_, exact_);
-        }
+        sort_others();
+        list_exact();
         for (const std::uint16_t m : taken_cells_) {
             for (std::size_t c = 0; c < n_apart(); ++c) cells_of(c)[m] = earlier(c, m);
             largest_ = std::max(largest_, static_cast<double>(total(m)));
@@ -260,20 +251,18 @@ class CellBlock {
         return goes_on_ ? earlier_cells_[cls * n_cells() + m] : Cell{0};
     }
 
-    // Positions of the values in the cells to take out.
-    std::span<const std::uint32_t> find_members(std::size_t n) {
+    // Positions of the values in the cells to take out, as members_; returns how many.
+    std::size_t find_members(std::size_t n) {
         members_.resize(n + 1);
+        if (taken_cells_.size() <= kFewTaken)
+            return kernels().find_any(index_.data(), n, taken_cells_.data(), taken_cells_.size(),
+                                      members_.data());
         std::size_t found = 0;
-        if (taken_cells_.size() <= kFewTaken) {
-            found = kernels().find_any(index_.data(), n, taken_cells_.data(), taken_cells_.size(),
-                                       members_.data());
-        } else {
-            for (std::size_t i = 0; i < n; ++i) {
-                members_[found] = static_cast<std::uint32_t>(i);
-                found += taken_[index_[i]] != 0;
-            }
+        for (std::size_t i = 0; i < n; ++i) {
+            members_[found] = static_cast<std::uint32_t>(i);
+            found += taken_[index_[i]] != 0;
         }
-        return {members_.data(), found};
+        return found;
     }
 
     // Whether the cells have counts of each class; otherwise these are computed.
@@ -297,39 +286,50 @@ class CellBlock {
 
     // Separates the values that equal the first one of their cell from others.
     void part_members(const BlockColumn& column) {
-        std::span<const std::uint32_t> members;
-        if (tells() && column.order == nullptr && taken_cells_.size() <= kFewTaken) {
-            members = find_others(column);
-        } else {
-            members = find_members(column.size());
-            std::fill(firsts_.values.begin(), firsts_.values.end(),
-                      std::numeric_limits<double>::quiet_NaN());
-        }
-        others_.resize(members.size() + 1);
-        others_number_.resize(members.size() + 1);
-        std::size_t n_others = 0;
-        double* firsts = firsts_.values.data();
-        Weighed* others = others_.data();
+        const bool by_comparison =
+            tells() && column.order == nullptr && taken_cells_.size() <= kFewTaken;
+        const auto others = by_comparison ? find_others(column) : pick_others(column);
+        if (tells()) weigh_firsts();
+        others_.resize(others.size());
+        others_number_.resize(others.size());
         std::size_t k = 0;
-        for (std::uint32_t cls = 0; cls < column.n_classes(); ++cls) {
-            for (; k < members.size() && members[k] < column.begin[cls + 1]; ++k) {
-                const std::uint32_t i = members[k];
-                const std::size_t number = taken_[index_[i]] - 1u;
-                const double value = column.value(i);
-                if (std::isnan(firsts[number])) firsts[number] = value + 0.0;  // -0.0 becomes 0.0
-                const bool other = value != firsts[number];
+        for (std::uint32_t cls = 0; cls < column.n_classes(); ++cls)
+            for (; k < others.size() && others[k] < column.begin[cls + 1]; ++k) {
+                const std::uint32_t i = others[k];
                 const Weight weight = weight_of(column, i);
-                others[n_others] = {value, static_cast<double>(weight), cls};
-                others_number_[n_others] = static_cast<std::uint32_t>(number);
-                n_others += other;
-                if (!tells()) firsts_.of(number)[cls] += other ? Weight{0} : weight;
+                others_number_[k] = number_of(i);
+                others_[k] = {column.value(i), static_cast<double>(weight), cls};
+                if (tells()) firsts_.of(number_of(i))[cls] -= weight;
             }
+    }
+
+    std::uint32_t number_of(std::size_t i) const { return taken_[index_[i]] - 1u; }
+
+    // Positions of the others. No step has a branch that depends on a value.
+    std::span<const std::uint32_t> pick_others(const BlockColumn& column) {
+        const std::size_t n = find_members(column.size());
+        double* firsts = firsts_.values.data();
+        for (std::size_t k = n; k-- > 0;)  // from the last one on, so that the first one stays
+            firsts[number_of(members_[k])] = column.value(members_[k]) + 0.0;  // no -0.0
+        if (!tells()) weigh_firsts(column, n);
+        std::size_t n_others = 0;
+        for (std::size_t k = 0; k < n; ++k) {
+            const std::uint32_t i = members_[k];
+            members_[n_others] = i;
+            n_others += column.value(i) != firsts[number_of(i)];
         }
-        others_.resize(n_others);
-        if (!tells()) return;
-        weigh_firsts();
-        for (std::size_t i = 0; i < n_others; ++i)
-            firsts_.of(others_number_[i])[others_[i].cls] -= Weight{1};
+        return {members_.data(), n_others};
+    }
+
+    // The first n members, row by row.
+    void weigh_firsts(const BlockColumn& column, std::size_t n) {
+        std::size_t k = 0;
+        for (std::uint32_t cls = 0; cls < column.n_classes(); ++cls)
+            for (; k < n && members_[k] < column.begin[cls + 1]; ++k) {
+                const std::uint32_t i = members_[k];
+                const bool is_first = column.value(i) == firsts_.values[number_of(i)];
+                firsts_.of(number_of(i))[cls] += is_first ? weight_of(column, i) : Weight{0};
+            }
     }
 
     // By value: by cell first, each of which has few. The sort is stable, as sort_by_value() is.
@@ -347,13 +347,10 @@ class CellBlock {
     }
 
     // Only the others, of adjacent values: most equal the first of their cell, and are skipped many
-    // at a time. All values outside the grid are others.
+    // at a time.
     std::span<const std::uint32_t> find_others(const BlockColumn& column) {
         for (std::size_t k = 0; k < taken_cells_.size(); ++k) {
-            const std::uint16_t m = taken_cells_[k];
-            const auto first = m == 0 || m == n_cells() - 1
-                                   ? index_.end()
-                                   : std::find(index_.begin(), index_.end(), m);
+            const auto first = std::find(index_.begin(), index_.end(), taken_cells_[k]);
             firsts_.values[k] = first == index_.end() ? std::numeric_limits<double>::quiet_NaN()
                                                       : column.data[first - index_.begin()] +
                                                             0.0;  // -0.0 becomes 0.0
@@ -373,16 +370,34 @@ class CellBlock {
             }
     }
 
-    // Rows without weight leave no mini-bin.
-    void drop_weightless() {
+    // Cell by cell, in each by value. Rows without weight leave no mini-bin.
+    void list_exact() {
+        exact_.reset(firsts_.size() + others_.size(), firsts_.n_classes);
         std::size_t size = 0;
-        for (std::size_t i = 0; i < firsts_.size(); ++i) {
-            if (firsts_.total(i) == Weight{0}) continue;
-            firsts_.values[size] = firsts_.values[i];
-            std::copy_n(firsts_.of(i), firsts_.n_classes, firsts_.of(size));
-            ++size;
+        const auto append = [&](double value) {
+            exact_.values[size] = value + 0.0;  // -0.0 becomes 0.0
+            exact_.hidden[size] = Weight{0};
+            return exact_.of(size++);
+        };
+        std::size_t i = 0;
+        for (std::size_t k = 0; k < firsts_.size(); ++k) {
+            const std::size_t first_of_cell = size;
+            bool waits = firsts_.total(k) > Weight{0};
+            const auto append_first = [&] {
+                std::copy_n(firsts_.of(k), firsts_.n_classes, append(firsts_.values[k]));
+                waits = false;
+            };
+            for (; i < begin_[k]; ++i) {
+                const Weighed& row = others_[i];
+                if (row.weight == 0.0) continue;
+                if (waits && firsts_.values[k] < row.value) append_first();
+                if (size == first_of_cell || exact_.values[size - 1] != row.value)
+                    std::fill_n(append(row.value), exact_.n_classes, Weight{0});
+                exact_.of(size - 1)[row.cls] += static_cast<Weight>(row.weight);
+            }
+            if (waits) append_first();
         }
-        firsts_.resize(size);
+        exact_.resize(size);
     }
 };
 

@@ -94,7 +94,8 @@ void merge_summaries(const SummaryOf<Weight>& a, const SummaryOf<Weight>& b,
     };
     // runs of `a` between the values of `b`, which is often much shorter
     std::size_t i = 0;
-    for (std::size_t j = 0; j < b.size(); ++j) {
+    std::size_t j = 0;
+    for (; j < b.size() && i < a.size(); ++j) {
         const std::size_t begin = i;
         while (i < a.size() && a.values[i] < b.values[j]) ++i;
         copy(a, begin, i, b.hidden[j]);
@@ -104,6 +105,7 @@ void merge_summaries(const SummaryOf<Weight>& a, const SummaryOf<Weight>& b,
         ++i;
     }
     copy(a, i, a.size(), Weight{0});
+    copy(b, j, b.size(), Weight{0});
     out.resize(k);
 }
 
