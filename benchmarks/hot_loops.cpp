@@ -192,7 +192,7 @@ HOT std::size_t hot_walk(SecondBlock& second) {
 }
 
 HOT double hot_bins(UnfinishedBlock& open) {
-    open.bank.freeze(0, open.out, 1);
+    open.bank.take_snapshot(0, open.out, 1);
     return open.edges.back();
 }
 

@@ -161,12 +161,12 @@ std::size_t most_bytes_with(SharedBank& shared, std::size_t n_rows, std::size_t 
 }
 
 using MaybeArray = std::optional<Doubles>;
-using FrozenArrays = std::tuple<MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray,
-                                MaybeArray, MaybeArray, MaybeArray, MaybeArray>;
+using SnapshotTuple = std::tuple<MaybeArray, MaybeArray, MaybeArray, MaybeArray, MaybeArray,
+                                 MaybeArray, MaybeArray, MaybeArray, MaybeArray>;
 
 // weight, sum of squared weights, mean, centred mean, variance, bins, edges, rank_error,
 // design_effect: None for those that the bank does not keep, and for bins if n_bins is 0
-FrozenArrays make_arrays(const Config& config, bool effects, SnapshotArrays& out) {
+SnapshotTuple make_arrays(const Config& config, bool effects, SnapshotArrays& out) {
     const std::size_t n_classes = out.class_place.size();
     const std::size_t n_features = out.n_features;
     const std::size_t n_bins = out.n_bins;
@@ -180,7 +180,7 @@ FrozenArrays make_arrays(const Config& config, bool effects, SnapshotArrays& out
         data = array->data();
         return array;
     };
-    return FrozenArrays{
+    return SnapshotTuple{
         make(config.ignore_missing, out.weight, {n_classes, n_features}),
         make(config.ignore_missing, out.weight_squared, {n_classes, n_features}),
         make(config.moments, out.mean, {n_classes, n_features}),
@@ -195,12 +195,13 @@ FrozenArrays make_arrays(const Config& config, bool effects, SnapshotArrays& out
 
 // write(bank, arrays) at each of these half-lives, by number.
 template <class Write>
-std::vector<FrozenArrays> frozen(SharedBank& shared, const std::vector<std::size_t>& rungs,
-                                 std::size_t n_features, std::size_t n_bins,
-                                 const Vector<std::uint32_t>& class_place, const Write& write) {
+std::vector<SnapshotTuple> read_snapshots(SharedBank& shared, const std::vector<std::size_t>& rungs,
+                                          std::size_t n_features, std::size_t n_bins,
+                                          const Vector<std::uint32_t>& class_place,
+                                          const Write& write) {
     const Bank& bank = shared.peek();
     if (class_place.shape(0) != bank.n_classes()) throw std::invalid_argument("not all classes");
-    std::vector<FrozenArrays> arrays;
+    std::vector<SnapshotTuple> arrays;
     std::vector<SnapshotArrays> out(rungs.size());
     for (std::size_t k = 0; k < rungs.size(); ++k) {
         out[k].class_place = view(class_place);
@@ -213,26 +214,30 @@ std::vector<FrozenArrays> frozen(SharedBank& shared, const std::vector<std::size
     return arrays;
 }
 
-std::vector<FrozenArrays> freeze(SharedBank& shared, const std::vector<std::size_t>& rungs,
-                                 std::size_t begin, std::size_t n_features, std::size_t n_bins,
-                                 const Vector<std::uint32_t>& class_place, unsigned n_threads) {
-    return frozen(shared, rungs, n_features, n_bins, class_place,
-                  [&](const Ladder& bank, std::span<const SnapshotArrays> out) {
-                      bank.freeze(rungs, begin, out, n_threads);
-                  });
+std::vector<SnapshotTuple> take_snapshots(SharedBank& shared, const std::vector<std::size_t>& rungs,
+                                          std::size_t begin, std::size_t n_features,
+                                          std::size_t n_bins,
+                                          const Vector<std::uint32_t>& class_place,
+                                          unsigned n_threads) {
+    return read_snapshots(shared, rungs, n_features, n_bins, class_place,
+                          [&](const Ladder& bank, std::span<const SnapshotArrays> out) {
+                              bank.take_snapshot(rungs, begin, out, n_threads);
+                          });
 }
 
 // The same of features by number.
-std::vector<FrozenArrays> freeze_some(SharedBank& shared, const std::vector<std::size_t>& rungs,
-                                      const Vector<std::uint64_t>& features, std::size_t n_bins,
-                                      const Vector<std::uint32_t>& class_place) {
+std::vector<SnapshotTuple> take_snapshots_of(SharedBank& shared,
+                                             const std::vector<std::size_t>& rungs,
+                                             const Vector<std::uint64_t>& features,
+                                             std::size_t n_bins,
+                                             const Vector<std::uint32_t>& class_place) {
     const std::vector<std::size_t> chosen(features.data(), features.data() + features.shape(0));
     for (const std::size_t j : chosen)
         if (j >= shared.peek().n_features()) throw std::invalid_argument("no such feature");
-    return frozen(shared, rungs, chosen.size(), n_bins, class_place,
-                  [&](const Ladder& bank, std::span<const SnapshotArrays> out) {
-                      bank.freeze_some(rungs, chosen, out);
-                  });
+    return read_snapshots(shared, rungs, chosen.size(), n_bins, class_place,
+                          [&](const Ladder& bank, std::span<const SnapshotArrays> out) {
+                              bank.take_snapshot_of(rungs, chosen, out);
+                          });
 }
 
 // For each feature 1, or 0 if every row was 0 so far; None if all may have been seen.
@@ -346,10 +351,11 @@ void register_bank(nb::module_& m) {
     bank.def("take_absent_as_missing", [](SharedBank& shared) {
         shared.use([](Ladder& used) { used.take_absent_as_missing(); });
     });
-    bank.def("freeze", &freeze, nb::arg("rungs"), nb::arg("begin"), nb::arg("n_features"),
-             nb::arg("n_bins"), nb::arg("class_place").noconvert(), nb::arg("n_threads"));
-    bank.def("freeze_some", &freeze_some, nb::arg("rungs"), nb::arg("features"), nb::arg("n_bins"),
-             nb::arg("class_place"));
+    bank.def("take_snapshots", &take_snapshots, nb::arg("rungs"), nb::arg("begin"),
+             nb::arg("n_features"), nb::arg("n_bins"), nb::arg("class_place").noconvert(),
+             nb::arg("n_threads"));
+    bank.def("take_snapshots_of", &take_snapshots_of, nb::arg("rungs"), nb::arg("features"),
+             nb::arg("n_bins"), nb::arg("class_place"));
     bank.def("seen", &seen, nb::arg("begin"), nb::arg("n_features"));
     bank.def("cut", &cut, nb::arg("begin"), nb::arg("count"));
     bank.def("totals", &totals, nb::arg("rung"));

@@ -59,7 +59,7 @@ double value_of(std::span<const std::byte> bytes, std::size_t i) {
     return i % 2 == 0 ? byte % 16 : (byte - 100) * 256.0 + static_cast<double>(i * 89 % 256);
 }
 
-void freeze(const Bank& bank) {
+void take_snapshot(const Bank& bank) {
     constexpr std::size_t n_bins = 4;
     const std::size_t p = bank.n_features();
     const std::size_t n_classes = bank.n_classes();
@@ -81,7 +81,7 @@ void freeze(const Bank& bank) {
         out.rank_error = rank_error.data();
     }
     bank.totals();
-    bank.freeze(0, out, 1);
+    bank.take_snapshot(0, out, 1);
 }
 
 // Enough rows to close a block where there are few features; the values come from the input.
@@ -144,7 +144,7 @@ void use(Bank& bank, const Bank& again, std::span<const std::byte> bytes) {
             update(bank, bytes, false);
             break;
     }
-    freeze(bank);
+    take_snapshot(bank);
     decode(encode(bank));
 }
 
@@ -160,7 +160,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::vector<std::byte> encoded = encode(*bank);
     const std::optional<Bank> again = decode(encoded);
     if (!again) __builtin_trap();  // an encoded bank must be accepted again
-    freeze(*bank);
+    take_snapshot(*bank);
     use(*bank, *again, bytes);
     return 0;
 }

@@ -83,6 +83,11 @@ def test_datetimes_become_seconds_since_1970_in_utc(t: Any) -> None:
         ([*AWARE[:2], pd.NaT], ValueError, "time must be finite, got NaT at row 2"),
         ([None, *NAIVE[:2]], ValueError, "time must be finite, got None at row 0"),
         ([1.0, *NAIVE[:2]], TypeError, "time must hold numbers or datetimes, all of one kind"),
+        (
+            pd.Series(["2024-01-01"] * 3),
+            TypeError,
+            "got '2024-01-01' of type str. Convert all of them to datetimes",
+        ),
     ],
 )
 def test_invalid_datetimes_are_an_error(t: Any, error: type[Exception], message: str) -> None:

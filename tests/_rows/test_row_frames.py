@@ -12,7 +12,9 @@ import pytest
 from scipy import sparse
 
 from batch_rows import X, Y
+from driftsieve import Bank, FeatureScreener
 from driftsieve.batch import Batch
+from driftsieve.river import FeatureScreener as RiverScreener
 from driftsieve.sources import as_batches
 
 FRAMES = [pd.DataFrame, pl.DataFrame, pa.table]
@@ -141,5 +143,28 @@ def test_column_names_that_are_no_strings() -> None:
     assert Batch.of(pd.DataFrame(X), Y).feature_names is None
     with pytest.raises(TypeError, match="all input features have string names"):
         Batch.of(pd.DataFrame(X, columns=["a", 1, 2]), Y)
-    with pytest.raises(ValueError, match="unique column names"):
+    with pytest.raises(ValueError, match="Column names must differ"):
         Batch.of(pd.DataFrame(X, columns=["a", "b", "a"]), Y)
+
+
+TWICE = [
+    pd.DataFrame(X, columns=["a", "a", "b"]),
+    pa.Table.from_arrays(list(map(pa.array, X.T)), names=["a", "a", "b"]),
+]
+
+
+@pytest.mark.parametrize("frame", TWICE, ids=["pandas", "pyarrow"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda frame: Bank().update(frame, Y),
+        lambda frame: FeatureScreener(k=1).fit(frame, Y),
+        lambda frame: RiverScreener(k=1).learn_many(frame, Y),
+        lambda frame: RiverScreener(k=1).transform_many(frame),
+        lambda frame: list(as_batches(frame, target="b")),
+    ],
+    ids=["bank", "screener", "river", "river transform", "batches"],
+)
+def test_two_columns_of_one_name_are_an_error(frame: Any, read: Any) -> None:
+    with pytest.raises(ValueError, match=r"^Column names must differ, got 'a' 2 times\. Rename"):
+        read(frame)

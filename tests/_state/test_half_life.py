@@ -153,3 +153,9 @@ def test_negative_numbers_of_threads_count_from_all_cores():
     assert thread_count(-cores - 5) == 1
     assert ds.Bank(n_threads=-1).update(X, Y).n_rows == 4
     assert ds.FeatureScreener(k=1, n_threads=-1).fit(X, Y).bank_.n_threads == -1
+
+
+@pytest.mark.parametrize("name", ["half_life", "decay", "epsilon"])
+def test_true_is_not_a_number(name):
+    with pytest.raises(TypeError, match=f"{name} must be a number"):
+        ds.Bank(**{name: True})

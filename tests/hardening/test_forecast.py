@@ -172,6 +172,20 @@ def test_new_classes_are_left_out_where_they_do_not_fit():
     assert bank.n_rows + bank.ignored["rows"] == 21 * 2000
 
 
+def test_new_features_are_left_out_before_new_classes():
+    rng = np.random.default_rng(12)
+    known = flags(rng, 500, 5000, 20)
+    bank = ds.Bank(on_limit="ignore_new").update(known, np.arange(500) % 2)
+    bank.set_limits(max_bytes=4 * bank.nbytes)
+    wide = sparse.hstack([known, flags(rng, 500, 200_000, 60)], format="csr")
+    bank.update(wide, np.arange(500) % 3)
+    assert bank.classes.tolist() == [0, 1, 2]
+    assert bank.n_rows == 1000
+    assert bank.ignored["rows"] == 0
+    assert bank.ignored["features"] == 200_000
+    assert bank.nbytes <= bank.max_bytes
+
+
 def test_bad_rows_near_the_limit_are_an_error_of_the_rows():
     bank = ds.Bank(max_bytes=1000)
     with pytest.raises(ValueError, match="infinity"):

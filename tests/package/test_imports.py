@@ -4,7 +4,6 @@ import subprocess
 import sys
 
 import driftsieve as ds
-from driftsieve import exceptions
 
 HEAVY = {
     "altair",
@@ -74,14 +73,3 @@ def test_the_package_exposes_only_public_names() -> None:
     names = {name for name in ds.__all__ if not name.startswith("_")}
     assert set(run.stdout.split()) == PUBLIC_MODULES | names
     assert dir(ds) == sorted(ds.__all__)
-
-
-def test_every_exception_is_exported_and_a_driftsieve_error() -> None:
-    for name in exceptions.__all__:
-        found = getattr(exceptions, name)
-        assert getattr(ds, name) is found
-        assert issubclass(found, ds.DriftsieveError | Warning)
-    defined = {name for name, value in vars(exceptions).items() if isinstance(value, type)}
-    assert defined == set(exceptions.__all__)
-    for error in (ds.RowError, ds.SourceError, ds.LimitError, ds.StateError):
-        assert issubclass(error, ValueError)

@@ -22,8 +22,8 @@
 
 namespace driftsieve {
 
-// The state of all features: updated by batches, merged with other banks, and read by freeze(). It
-// has no labels, names or scores. Input has been validated.
+// The state of all features: updated by batches, merged with other banks, and read by
+// take_snapshot(). It has no labels, names or scores. Input has been validated.
 class Bank {
   public:
     // With a smaller epsilon, the rows of a block would need numbers of more than 32 bits.
@@ -218,7 +218,7 @@ class Bank {
     }
 
     // Writes features [begin, begin + out.n_features).
-    void freeze(std::size_t begin, const SnapshotArrays& out, unsigned n_threads) const {
+    void take_snapshot(std::size_t begin, const SnapshotArrays& out, unsigned n_threads) const {
         const Ledger now = current_ledger();
         const double unit = timeline_.unit(now.epoch);
         // a few for each thread, each long enough to be worth its buffers
@@ -252,8 +252,8 @@ class Bank {
     }
 
     // The same at some of several half-lives.
-    void freeze(std::span<const std::size_t> rungs, std::size_t begin,
-                std::span<const SnapshotArrays> out, unsigned n_threads) const {
+    void take_snapshot(std::span<const std::size_t> rungs, std::size_t begin,
+                       std::span<const SnapshotArrays> out, unsigned n_threads) const {
         std::vector<Ledger> now;
         for (const std::size_t rung : rungs) now.push_back(current_ledger(rung));
         if (const auto* sparse = std::get_if<SparseLadder>(&store_)) {
@@ -287,8 +287,8 @@ class Bank {
                         });
         });
     }
-    void freeze_some(std::span<const std::size_t> rungs, std::span<const std::size_t> features,
-                     std::span<const SnapshotArrays> out) const {
+    void take_snapshot_of(std::span<const std::size_t> rungs, std::span<const std::size_t> features,
+                          std::span<const SnapshotArrays> out) const {
         std::vector<Ledger> now;
         for (const std::size_t rung : rungs) now.push_back(current_ledger(rung));
         std::vector<SnapshotWriter> writers;
@@ -308,7 +308,7 @@ class Bank {
     }
 
     // Writes these features, as many as `out` has.
-    void freeze_some(std::span<const std::size_t> features, const SnapshotArrays& out) const {
+    void take_snapshot_of(std::span<const std::size_t> features, const SnapshotArrays& out) const {
         const Ledger now = current_ledger();
         SnapshotWriter writer(out, now.totals, timeline_.unit(now.epoch));
         std::size_t i = 0;  // of the feature that is read

@@ -46,7 +46,7 @@ struct Read {
         out.bins = bins.data();
         out.edges = edges.data();
         out.rank_error = error.data();
-        bank.freeze(begin, out, 1);
+        bank.take_snapshot(begin, out, 1);
     }
     bool operator==(const Read& other) const {
         return same(weight, other.weight) && same(squared, other.squared) &&

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
+
+
+def as_frame(native: Any) -> Any:
+    """Return a data frame of any library; raise ValueError if two columns have the same name."""
+    try:
+        return nw.from_native(native, eager_only=True)
+    except DuplicateError:
+        columns = getattr(native, "column_names", None) or list(native.columns)  # Arrow's first
+        name, times = Counter(columns).most_common(1)[0]
+        raise ValueError(
+            f"Column names must differ, got {name!r} {times} times. Rename or drop columns."
+        ) from None
 
 
 def matrix_of_frame(native: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]:
     """Return the matrix, and the names if they are strings."""
-    frame = nw.from_native(native, eager_only=True)
+    frame = as_frame(native)
     for name in index_columns(native, frame.columns):
         raise ValueError(
             f"X must hold features only, got column {name!r}, the index of a pandas frame. Drop "

@@ -52,9 +52,11 @@ def as_floats(values: ArrayLike, what: str) -> tuple[NDArray[np.float64], bool]:
 def seconds_of(moments: NDArray[Any]) -> NDArray[Any]:
     """Return datetimes as seconds since 1970, in UTC unless they have a time zone; NaT as NaN."""
     if moments.dtype.kind == "O":
-        if not all(isinstance(moment, date | np.datetime64 | None) for moment in moments):
+        known = date | np.datetime64 | None
+        if others := [moment for moment in moments if not isinstance(moment, known)]:
             raise TypeError(
-                f"{arg('time')} must hold numbers or datetimes, all of one kind, got other objects."
+                f"{arg('time')} must hold numbers or datetimes, all of one kind, got {others[0]!r} "
+                f"of type {type(others[0]).__name__}. Convert all of them to datetimes."
             )
         moments = np.array([*map(_in_utc, moments)], dtype="datetime64[us]")
     seconds = moments.astype("datetime64[us]").astype(np.int64) / 1e6

@@ -42,7 +42,7 @@ _LATEST = 1e11  # seconds since 1970, in the year 5138; larger numbers are taken
 
 def check_number(name: str, value: Any, unit: str = "") -> None:
     """Raise TypeError unless the value is a number."""
-    if not isinstance(value, Real):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{arg(name)} must be a number{unit}, got {value!r}.")
 
 

@@ -24,7 +24,7 @@ def take_snapshots(
     """Return snapshots of a range of features at half-lives by index; 0 bins leaves them out."""
     begin, n_features = features
     labels = known.labels.sorted()
-    arrays_by_rung = core.freeze([*rungs], begin, n_features, n_bins, labels[1], n_threads)
+    arrays_by_rung = core.take_snapshots([*rungs], begin, n_features, n_bins, labels[1], n_threads)
     seen = core.seen(begin, n_features)
     names = known.names and known.names[begin : begin + n_features]
     return [
@@ -38,7 +38,7 @@ def take_chosen(
 ) -> list[Snapshot]:
     """Return snapshots of some features, by index and without names, at every half-life."""
     labels, rungs = known.labels.sorted(), range(len(core.half_lives))
-    arrays_by_rung = core.freeze_some([*rungs], features.astype(np.uint64), n_bins, labels[1])
+    arrays_by_rung = core.take_snapshots_of([*rungs], features.astype(np.uint64), n_bins, labels[1])
     return [
         _snapshot(core, labels, (0, len(features), None, None), rung, arrays)
         for rung, arrays in enumerate(arrays_by_rung)
@@ -62,7 +62,7 @@ def take_stacked(
     if (present.sum(axis=1) < 2).any():
         return None
     n, unit, chosen = len(features), 1 / all_weight[:, None, None], features.astype(np.uint64)
-    arrays_by_rung = [*zip(*core.freeze_some([*rungs], chosen, n_bins, place), strict=True)]
+    arrays_by_rung = [*zip(*core.take_snapshots_of([*rungs], chosen, n_bins, place), strict=True)]
     weight, squared, mean, centred_mean, var, bins = (
         None if parts[0] is None else np.stack(parts) for parts in arrays_by_rung[:6]
     )

@@ -41,7 +41,7 @@ def long_form(history: ScoreHistory) -> dict[str, Any]:
 def line_chart(
     history: ScoreHistory, what: Literal["rank", "score"], top: int, unit: str = "rows"
 ) -> Any:
-    """The ranks or the scores of the ``top`` best of now over time."""
+    """Draw the ranks or the scores of the ``top`` best features of now over time."""
     if what not in ("rank", "score"):
         raise ValueError(f"what must be 'rank' or 'score', got {what!r}.")
     try:

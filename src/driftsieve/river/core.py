@@ -6,12 +6,12 @@ import copy
 from collections.abc import Hashable
 from typing import Any, Literal, Self
 
-import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import ArrayLike
 from river import base
 
 from driftsieve._core import pick
+from driftsieve._rows.frames import as_frame
 from driftsieve._state.limits import MAX_CLASSES, MAX_FEATURES, Limits, OnLimit
 from driftsieve._state.settings import AUTO, HalfLives, is_auto
 from driftsieve.bank import ClockName
@@ -296,7 +296,7 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
         ['size']
         """
         self._renew_if_due()
-        frame, chosen = nw.from_native(X, eager_only=True), self._chosen
+        frame, chosen = as_frame(X), self._chosen
         kept = [key for key in frame.columns if chosen is None or key in chosen]
         if frame.implementation.is_pandas_like():
             return X[kept]  # narwhals requires string names, and drops the rows without columns

@@ -9,13 +9,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
 from typing import Any, Literal
 
-import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import ArrayLike
 
 from driftsieve._arguments import check_choice
 from driftsieve._core import NO_ROOM, TAKEN, RowCollector, Turn
 from driftsieve._core import Bank as CoreBank
+from driftsieve._rows.frames import as_frame
 from driftsieve._rows.labels import is_nothing
 from driftsieve._state.limits import Limits, Sizes
 from driftsieve._state.settings import check_times, fading_of, refuse_digit_dates
@@ -192,7 +192,7 @@ class DictBank:
             self._rows.check(1.0, moment)
         if batch.time is not None and not (batch.has_dates or self.n_rows):
             refuse_digit_dates(self._fading, batch.time)
-        names = list(nw.from_native(X, eager_only=True).columns)
+        names: list[Hashable] = [*as_frame(X).columns]
         rows = KeyedRows(np.asarray(batch.X), names, batch.y, batch.sample_weight, batch.time)
         new = self._admit(rows, codes)
         kept = rows.of_classes(len(self._known.classes) + len(new.labels))

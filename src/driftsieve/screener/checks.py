@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array
 
+from driftsieve._rows.frames import as_frame
 from driftsieve._rows.labels import labels_of
 from driftsieve._rows.matrix import check_readable
 from driftsieve._state.limits import Limits
@@ -38,7 +39,7 @@ def matrix_of(X: Any, estimator: BaseEstimator, least_rows: int) -> Any:
             estimator=estimator,
             input_name="X",
         )
-    shape = nw.from_native(X).shape
+    shape = as_frame(X).shape
     for what, size, least in zip(("sample", "feature"), shape, (least_rows, 1), strict=True):
         if size < least:
             raise ValueError(

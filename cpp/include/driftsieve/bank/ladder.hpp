@@ -48,23 +48,23 @@ class Ladder {
     std::vector<ClassTotal> totals(std::size_t rung) const {
         return is_apart() ? banks_.at(rung).totals() : first().totals(rung);
     }
-    void freeze(std::span<const std::size_t> rungs, std::size_t begin,
-                std::span<const SnapshotArrays> out, unsigned n_threads) const {
+    void take_snapshot(std::span<const std::size_t> rungs, std::size_t begin,
+                       std::span<const SnapshotArrays> out, unsigned n_threads) const {
         if (!is_apart()) {
-            first().freeze(rungs, begin, out, n_threads);
+            first().take_snapshot(rungs, begin, out, n_threads);
             return;
         }
         for (std::size_t k = 0; k < rungs.size(); ++k)
-            banks_.at(rungs[k]).freeze(begin, out[k], n_threads);
+            banks_.at(rungs[k]).take_snapshot(begin, out[k], n_threads);
     }
-    void freeze_some(std::span<const std::size_t> rungs, std::span<const std::size_t> features,
-                     std::span<const SnapshotArrays> out) const {
+    void take_snapshot_of(std::span<const std::size_t> rungs, std::span<const std::size_t> features,
+                          std::span<const SnapshotArrays> out) const {
         if (!is_apart()) {
-            first().freeze_some(rungs, features, out);
+            first().take_snapshot_of(rungs, features, out);
             return;
         }
         for (std::size_t k = 0; k < rungs.size(); ++k)
-            banks_.at(rungs[k]).freeze_some(features, out[k]);
+            banks_.at(rungs[k]).take_snapshot_of(features, out[k]);
     }
     bool has_design_effects(std::size_t rung) const {
         return is_apart() ? banks_.at(rung).has_design_effects() : first().has_design_effects(rung);

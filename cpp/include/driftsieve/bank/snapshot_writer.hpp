@@ -12,7 +12,7 @@
 
 namespace driftsieve {
 
-// The output of freeze(), feature after feature. Null pointers are skipped.
+// The output of take_snapshot(), feature after feature. Null pointers are skipped.
 struct SnapshotArrays {
     std::span<const std::uint32_t> class_place;  // position of class c
     std::size_t n_bins = 0;

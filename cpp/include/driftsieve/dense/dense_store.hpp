@@ -23,7 +23,7 @@ namespace driftsieve {
 // batch are read in place.
 class DenseStore {
   public:
-    using Features = KeptRoom<FeatureState>;
+    using Features = Room<FeatureState>;
 
     DenseStore() = default;
     DenseStore(const Config& config, std::size_t n_features)

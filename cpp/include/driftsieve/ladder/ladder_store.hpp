@@ -356,7 +356,7 @@ class LadderStore {
     Config config_;
     std::vector<Fading> fadings_;
     std::vector<Ledger> ledgers_;  // complete blocks only
-    KeptRoom<LadderFeature> features_;
+    Room<LadderFeature> features_;
     OpenRows open_;
 
     LadderStore empty_like(std::size_t n_features) const {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import narwhals.stable.v1 as nw
-
+from driftsieve._rows.frames import as_frame
 from driftsieve.exceptions import SourceError
 from driftsieve.sources.base import Options, Rows
 from driftsieve.sources.encoding.tables import TableEncoder, check_unique
@@ -74,7 +73,7 @@ def _record_batches(file: File, stream: Any) -> Iterator[Any]:
 
 def rows_of(table: Any, encoder: TableEncoder) -> Rows:
     """Encode an Arrow table."""
-    frame = nw.from_native(without_index(table, encoder.options), eager_only=True)
+    frame = as_frame(without_index(table, encoder.options))
     values = table_of(frame, encoder.roles(frame.columns), encoder.text)
     note_texts(frame, values, encoder)
     encoded = encoder.encode(values, len(table))

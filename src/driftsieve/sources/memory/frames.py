@@ -16,6 +16,7 @@ from scipy import sparse
 
 from driftsieve._arguments import arg
 from driftsieve._rows.frames import (
+    as_frame,
     floats,
     has_integers,
     index_columns,
@@ -45,7 +46,7 @@ class FrameReader:
     """
 
     def __init__(self, native: Any, options: Options) -> None:
-        self._frame = nw.from_native(without_index(native, options), eager_only=True)
+        self._frame = as_frame(without_index(native, options))
         columns = {name: str(name) for name in self._frame.columns}
         check_unique(list(columns.values()))
         options = _as_text(options, columns)
@@ -91,14 +92,14 @@ class FrameReader:
 
 def without_index(native: Any, options: Options) -> Any:
     """Return the table without the index of a pandas frame, unless an option names it."""
-    columns = nw.from_native(native, eager_only=True).columns
+    columns = as_frame(native).columns
     named = (*options.roles.values(), *options.categorical, *options.drop)
     used = {name for name in named if isinstance(name, str)}
     index = index_columns(native, columns) - used
     kept = [name for name in columns if name not in index]
     if len(kept) == len(columns):
         return native
-    return nw.from_native(native, eager_only=True).select(kept).to_native()
+    return as_frame(native).select(kept).to_native()
 
 
 def _as_text(options: Options, columns: Mapping[Any, str]) -> Options:
