@@ -18,11 +18,12 @@
 
 namespace driftsieve {
 
-// A block; at each half-life, the factor of stored weights when it came, and the weight of all rows
-// with it.
+// A block; at each half-life, the factor of stored weights when it came, the weight of the rows that
+// wait behind it, and that of all rows with both.
 struct LadderArrival {
     LadderBlock block;
     std::vector<double> factors;
+    std::vector<double> waiting;
     std::vector<double> total;
 };
 
@@ -107,7 +108,8 @@ class LadderIntake {
         work.is_whole.assign(hi - lo, 1);
         if (config_.quantiles) {
             work.strip.read(work.tile, block.rows, 0, kStrip, LadderAbsorber::cells(config_),
-                            [](std::size_t) { return nullptr; });
+                            [&](std::size_t j) { return lo + j < hi ? map_of(lo + j) : nullptr; },
+                            LadderAbsorber::kCoarse);
             finite = work.strip.has_finite_sums();
             for (std::size_t j = 0; j < hi - lo; ++j) work.is_whole[j] = work.strip.is_whole(j);
         }
@@ -123,11 +125,17 @@ class LadderIntake {
             if (config_.moments) add_moments(feature, block, work.moments[j - lo]);
             if (!config_.quantiles) continue;
             const BlockColumn column = work.strip.column(j - lo);
-            work.absorber.absorb(feature.list,
+            work.absorber.absorb(feature.list, feature.counting,
                                  {column, block.weights.data(), block.total, work.strip.map(j - lo),
                                   work.strip.finest(j - lo)},
-                                 weight_of(feature, arrival, block.total));
+                                 weight_of(feature, arrival, block.total), arrival.waiting);
         }
+    }
+
+    // The cells that a feature counts into, or null.
+    const CellMap* map_of(std::size_t j) const {
+        const LadderCells* cells = features_[j].cells();
+        return cells == nullptr ? nullptr : &cells->map();
     }
 
     void add_moments(LadderFeature& feature, const LadderBlock& block,
@@ -197,7 +205,7 @@ class LadderIntake {
                                   std::span<const double> arriving) const {
         if (feature.missing.empty()) return arrival.total;
         std::vector<double> weight(arriving.begin(), arriving.end());
-        feature.list.add_weights(weight);
+        feature.add_weights(weight);
         return weight;
     }
 
@@ -231,16 +239,21 @@ class LadderIntake {
         }
         const std::size_t n = work.values.size();
         if (!config_.quantiles || n == 0) return;
-        work.sample.resize(CellMap::sample_size(n));
-        for (std::size_t i = 0; i < work.sample.size(); ++i)
-            work.sample[i] = work.values[i * CellMap::sample_step(n)];
-        work.map.fit(work.sample, LadderAbsorber::cells(config_));
+        const CellMap* known = map_of(static_cast<std::size_t>(&feature - features_.data()));
+        if (known != nullptr) {
+            work.map = *known;
+        } else {
+            work.sample.resize(CellMap::sample_size(n));
+            for (std::size_t i = 0; i < work.sample.size(); ++i)
+                work.sample[i] = work.values[i * CellMap::sample_step(n)];
+            work.map.fit(work.sample, LadderAbsorber::cells(config_), LadderAbsorber::kCoarse);
+        }
         work.finest.resize(n);
         kernels().finest_cells(work.values.data(), n, work.map.rule(), work.finest.data());
         const BlockColumn column{work.values.data(), 1, nullptr, nullptr, work.begin};
-        work.absorber.absorb(feature.list,
+        work.absorber.absorb(feature.list, feature.counting,
                              {column, work.weights.data(), total, work.map, work.finest.data()},
-                             weight_of(feature, arrival, total));
+                             weight_of(feature, arrival, total), arrival.waiting);
     }
 
     void add_present_moments(LadderFeature& feature, std::size_t cls, Work& work) const {
