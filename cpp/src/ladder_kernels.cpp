@@ -330,6 +330,7 @@ std::size_t merge(const LadderKernels::Merge& lists) {
             total.add(more);
             theirs_after = more;
             if (!lists.items[j].is_cell) theirs_after.clear();
+            if (lists.items[j].besides != nullptr) theirs_after.add(lists.items[j].besides);
         }
         Line<R> joined = hidden;
         joined.add(total);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace driftsieve {
 // The cells that a feature counts into at all half-lives, block after block: see CountedCells.
 class LadderCells {
   public:
-    // By half-life: the weight of which the cells may hide a share. That of the rows since counting
-    // began, less that of rows which had been used for the budget of the list before.
+    // The weight of which the cells may hide a share, at each half-life: that of the rows since
+    // counting began, less that of later rows whose share the list had used before.
     std::vector<double> weight;
 
     explicit LadderCells(std::size_t rungs = 0) : weight(rungs) {}
@@ -49,18 +50,39 @@ class LadderCells {
     }
     // Sets the weights of a cell: class after class, each at all half-lives.
     void put(std::size_t m, const double* line) {
-        for (std::size_t c = 0; c < n_classes_; ++c)
-            for (std::size_t r = 0; r < rungs(); ++r) cells_[place(c, m, r)] = *line++;
+        for (std::size_t c = 0; c < n_classes_; ++c, line += rungs()) {
+            std::copy_n(line, n_first(), cells_.data() + first(c, m));
+            std::copy_n(line + n_first(), rungs() - n_first(), cells_.data() + second(c, m));
+        }
+    }
+    // The other way round.
+    void get(std::size_t m, double* line) const {
+        for (std::size_t c = 0; c < n_classes_; ++c, line += rungs()) {
+            std::copy_n(cells_.data() + first(c, m), n_first(), line);
+            std::copy_n(cells_.data() + second(c, m), rungs() - n_first(), line + n_first());
+        }
     }
 
     void scale(std::span<const double> factors) {
         for (std::size_t r = 0; r < rungs(); ++r) weight[r] *= factors[r];
-        each([&](double& number, std::size_t r) { number *= factors[r]; });
+        std::array<double, kFewClasses * kMostRungs> line;
+        for (std::size_t m = 0; m < n_cells() && are_used(); ++m) {
+            get(m, line.data());
+            for (std::size_t k = 0; k < n_classes_ * rungs(); ++k) line[k] *= factors[k % rungs()];
+            put(m, line.data());
+        }
+    }
+    // Adds all numbers to those of cells with the same map.
+    void add_to(double* cells) const {
+        for (std::size_t k = 0; k < cells_.size(); ++k) cells[k] += cells_[k];
     }
     // Adds the weight of all classes together at each half-life.
     void add_weights(std::span<double> into) const {
-        const_cast<LadderCells*>(this)->each(
-            [&](const double& number, std::size_t r) { into[r] += number; });
+        std::array<double, kFewClasses * kMostRungs> line;
+        for (std::size_t m = 0; m < n_cells() && are_used(); ++m) {
+            get(m, line.data());
+            for (std::size_t k = 0; k < n_classes_ * rungs(); ++k) into[k % rungs()] += line[k];
+        }
     }
 
     std::size_t nbytes() const {
@@ -85,14 +107,15 @@ class LadderCells {
         for (const double number : weight) require(std::isfinite(number));
         require((map_.size() > 0) == are_used() && cells_.size() == n_classes_ * room());
         for (const double number : cells_) require_weight(number);
-        for (std::size_t c = 0; c < n_classes_; ++c) {
-            double elsewhere = 0.0;  // outside of the cells
-            for (std::size_t r = 0; r < rungs; ++r)
-                elsewhere += cells_[place(c, 0, r)] + cells_[place(c, n_cells() - 1, r)];
-            for (std::size_t k = n_cells() * rungs; k < room(); ++k)
-                elsewhere += cells_[c * room() + k];
-            require(elsewhere == 0.0);
+        std::array<double, kFewClasses * kMostRungs> line;
+        for (const std::size_t m : {std::size_t{0}, n_cells() - 1}) {  // outside
+            get(m, line.data());
+            require(std::all_of(line.begin(), line.begin() + n_classes_ * rungs,
+                                [](double number) { return number == 0.0; }));
         }
+        for (std::size_t c = 0; c < n_classes_; ++c)  // to fill cache lines
+            for (std::size_t k = n_cells() * rungs; k < room(); ++k)
+                require(cells_[c * room() + k] == 0.0);
     }
 
   private:
@@ -102,16 +125,12 @@ class LadderCells {
 
     std::size_t rungs() const { return weight.size(); }
     std::size_t room() const { return LadderKernels::room_of(n_cells(), rungs()); }
-    std::size_t place(std::size_t cls, std::size_t m, std::size_t r) const {
-        const std::size_t first = rungs() / 8 * 8;  // numbers in whole cache lines
-        return cls * room() +
-               (r < first ? m * first + r : n_cells() * first + m * (rungs() - first) + r - first);
-    }
-    template <class Use>
-    void each(const Use& use) {
-        for (std::size_t c = 0; c < n_classes_; ++c)
-            for (std::size_t m = 0; m < n_cells(); ++m)
-                for (std::size_t r = 0; r < rungs(); ++r) use(cells_[place(c, m, r)], r);
+    // The numbers of a cell are in two parts: those of half-lives that make whole cache lines, and
+    // the others.
+    std::size_t n_first() const { return rungs() / 8 * 8; }
+    std::size_t first(std::size_t cls, std::size_t m) const { return cls * room() + m * n_first(); }
+    std::size_t second(std::size_t cls, std::size_t m) const {
+        return cls * room() + n_cells() * n_first() + m * (rungs() - n_first());
     }
 };
 

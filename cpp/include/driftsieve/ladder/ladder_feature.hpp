@@ -30,10 +30,6 @@ struct LadderFeature {
     // At most one, beside the list: see FeatureState. Sparse features have none.
     std::vector<LadderCells> counting;
 
-    const LadderCells* cells() const {
-        return counting.empty() || !counting[0].are_used() ? nullptr : &counting[0];
-    }
-
     void scale(std::span<const double> factors) {
         const std::size_t rungs = factors.size();
         if (std::all_of(factors.begin(), factors.end(), [](double f) { return f == 1.0; })) return;

@@ -9,11 +9,13 @@ namespace driftsieve {
 inline constexpr std::size_t kMostRungs = 16;
 
 // A mini-bin of a block: its weights, class after class, each at all half-lives. One that stands
-// for a cell hides all it holds, at each half-life; else it hides nothing.
+// for a cell hides all it holds, at each half-life; else it hides nothing of that. `besides` is what
+// it hides in addition at each half-life, or null.
 struct LadderItem {
     double value;
     const double* weights;
     bool is_cell;
+    const double* besides = nullptr;
 };
 
 // The inner loops over numbers that stand side by side for `rungs` half-lives, 2 to kMostRungs; see

@@ -46,7 +46,7 @@ class LadderStore {
         return std::min<std::size_t>(2 * DenseStore::rows_per_block(config, 0), 64000);
     }
     static std::size_t waiting_rows(const Config& config) {
-        return config.quantiles ? rows_per_block(config) / 4 : 0;
+        return config.quantiles ? rows_per_block(config) / 8 : 0;
     }
     // How many more rows than `rows` complete a block.
     std::size_t rows_to_block_end(std::size_t rows) const {
@@ -216,8 +216,7 @@ class LadderStore {
                        std::size_t lo, const Visit& visit) const {
             std::vector<LadderFeature> copies;
             if (open_.empty()) {
-                for (const LadderFeature* feature : features) copies.push_back(*feature);
-                store_.add_open(copies, rows, arrivals_);
+                copies = store_.whole(features, rows, arrivals_);
                 for (std::size_t j = 0; j < copies.size(); ++j) features[j] = &copies[j];
             }
             Column column;
@@ -316,8 +315,10 @@ class LadderStore {
         std::vector<Ledger> ledgers = ledgers_;
         std::vector<LadderArrival> arrivals;
         if (open_rows() > 0) arrivals.push_back(arrival(open_.info(), open_rows(), ledgers));
-        std::vector<LadderFeature> copies(features_.begin(), features_.end());
-        add_open(copies, open_.values(n_features()), arrivals);
+        std::vector<const LadderFeature*> all;
+        for (const LadderFeature& feature : features_) all.push_back(&feature);
+        const std::vector<LadderFeature> copies =
+            whole(all, open_.values(n_features()), arrivals);
         for (std::size_t j = 0; j < n_features(); ++j) features[j] = copies[j].alone(rung, rungs());
         store.adopt(std::move(features), ledgers[rung]);
         return store;
@@ -332,7 +333,12 @@ class LadderStore {
 
     std::size_t feature_bytes() const { return nbytes() - open_.nbytes(); }
     std::size_t open_bytes_with(std::size_t n_rows, std::size_t n_columns, std::size_t) const {
-        return open_.most_bytes(std::min(open_rows() + n_rows, rows_per_block()), n_columns);
+        std::size_t kept = std::min(open_rows() + n_rows, rows_per_block());
+        if (open_rows() == 0 && kept == rows_per_block()) {
+            const std::size_t waiting = waiting_rows(config_);
+            kept = waiting + (n_rows - waiting) % (rows_per_block() - waiting);
+        }
+        return open_.most_bytes(kept, n_columns);
     }
 
     std::size_t most_bytes(const Coming& coming) const {
@@ -495,12 +501,33 @@ class LadderStore {
         LadderIntake(config_, rungs(), features_).take(matrix, arrivals, n_threads);
     }
 
-    // Adds open rows to copies of features, and makes all they have counted part of their lists.
-    void add_open(std::span<LadderFeature> features, const MatrixView<double>& rows,
-                  std::span<const LadderArrival> arrivals) const {
-        if (!arrivals.empty()) LadderIntake(config_, rungs(), features).take(rows, arrivals, 1);
+    // Copies of features with all that they have counted in their lists, and with open rows.
+    std::vector<LadderFeature> whole(std::span<const LadderFeature* const> features,
+                                     const MatrixView<double>& rows,
+                                     std::span<const LadderArrival> arrivals) const {
+        std::vector<LadderFeature> scaled;
+        std::vector<const LadderFeature*> origins(features.begin(), features.end());
+        if (!arrivals.empty() &&
+            std::any_of(arrivals[0].factors.begin(), arrivals[0].factors.end(),
+                        [](double factor) { return factor != 1.0; })) {
+            for (const LadderFeature* feature : features)
+                scaled.emplace_back(*feature).scale(arrivals[0].factors);
+            for (std::size_t j = 0; j < scaled.size(); ++j) origins[j] = &scaled[j];
+        }
+        std::vector<LadderFeature> whole(features.size());
+        for (std::size_t j = 0; j < whole.size(); ++j) {
+            whole[j].moments = origins[j]->moments;
+            whole[j].missing = origins[j]->missing;
+        }
+        if (!arrivals.empty()) {
+            LadderIntake(config_, rungs(), whole, origins).take(rows, arrivals, 1);
+            return whole;
+        }
         LadderAbsorber absorber(config_, rungs());
-        for (LadderFeature& feature : features) absorber.fold(feature.list, feature.counting);
+        for (std::size_t j = 0; config_.quantiles && j < whole.size(); ++j)
+            absorber.read(origins[j]->list, origins[j]->counting, nullptr,
+                          ledgers_[0].totals.size(), whole[j].list);
+        return whole;
     }
 
     // Adds the complete blocks of another store.
