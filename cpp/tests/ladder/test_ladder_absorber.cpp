@@ -130,11 +130,10 @@ class CountedStream {
         time_ += static_cast<double>(n);
         truth_.add(block);
         if (!waiting_.empty())
-            waiting_[0].with_column(LadderAbsorber::used(counting), config,
-                                    [&](const LadderColumn& values) {
-                                        absorber.absorb(list, counting, values, truth_.total(),
-                                                        block.total);
-                                    });
+            waiting_[0].with_column(
+                LadderAbsorber::used(counting), config, [&](const LadderColumn& values) {
+                    absorber.absorb(list, counting, values, truth_.total(), block.total);
+                });
         waiting_.assign(1, std::move(block));
     }
 
@@ -222,7 +221,8 @@ TEST_CASE("a feature counts values like those before into the same cells") {
     const Config config{0.02, true, true, false};
     LadderAbsorber absorber(config, kRungs);
     CountedStream stream(1);
-    for (std::size_t batch = 0; batch < 2; ++batch) stream.add(config, absorber, Kind::bell, 0, 400);
+    for (std::size_t batch = 0; batch < 2; ++batch)
+        stream.add(config, absorber, Kind::bell, 0, 400);
     REQUIRE(LadderAbsorber::used(stream.counting) != nullptr);
     const std::size_t bytes = stream.counting[0].nbytes();
     for (std::size_t batch = 0; batch < 20; ++batch) {

@@ -37,8 +37,8 @@ class LadderAbsorber {
         : config_(config), rungs_(rungs), nothing_(rungs, 0.0), keep_all_(rungs, -1.0) {}
 
     std::size_t rungs() const { return rungs_; }
-    // Cells that CellMap::fit() is asked for: fewer than at one half-life, because the weights of all
-    // half-lives are kept for each.
+    // Cells that CellMap::fit() is asked for: fewer than at one half-life, because the weights of
+    // all half-lives are kept for each.
     static std::size_t cells(const Config& config) {
         return std::min(8 * config.exact_values() / 5, Config::kMostCells);
     }
@@ -79,8 +79,7 @@ class LadderAbsorber {
                 for (std::size_t r = 0; r < rungs_; ++r) arrived[r] -= waiting[r];
                 add_to_list(list, values, arrived);
                 for (std::size_t r = 0; r < rungs_ && !counting.empty(); ++r)
-                    counting[0].weight[r] =
-                        std::min(0.0, counting[0].weight[r] + values.total[r]);
+                    counting[0].weight[r] = std::min(0.0, counting[0].weight[r] + values.total[r]);
                 return;
             }
             if (counting.empty()) counting.emplace_back(rungs_);
@@ -101,8 +100,8 @@ class LadderAbsorber {
             counting[0].weight[r] = std::min(counted[r], 0.0) - waiting[r];
     }
 
-    // Writes to `out` the list with all that was counted and, if there are any, the values of a last
-    // block. No mini-bins are joined but those of that block.
+    // Writes to `out` the list with all that was counted and, if there are any, the values of a
+    // last block. No mini-bins are joined but those of that block.
     void read(const LadderList& list, const std::vector<LadderCells>& counting,
               const LadderColumn* values, std::size_t n_classes, LadderList& out) {
         const LadderCells* cells = used(counting);
@@ -288,9 +287,9 @@ class LadderAbsorber {
         const std::size_t n_classes = values.column.n_classes();
         cells.widen_classes(n_classes);
         room_for_cells(cells.n_cells(), n_classes);
-        n_used_ = kernels().ladder->add_cells(rungs_, cells_.data(), cells.n_cells(), n_classes,
-                                              most_, cells.data(), used_.data(),
-                                              cell_weights_.data());
+        n_used_ =
+            kernels().ladder->add_cells(rungs_, cells_.data(), cells.n_cells(), n_classes, most_,
+                                        cells.data(), used_.data(), cell_weights_.data());
         std::fill_n(too_full_.begin(), n_used_, std::uint8_t{1});
     }
 
@@ -380,8 +379,8 @@ class LadderAbsorber {
     }
 
     // The values of one cell, sorted.
-    // They are joined while no half-life has more than `most` in a mini-bin, unless they stay apart.
-    // `cell` is what they weigh, or null if that is not known.
+    // They are joined while no half-life has more than `most` in a mini-bin, unless they stay
+    // apart. `cell` is what they weigh, or null if that is not known.
     void take_values(const LadderColumn& values, std::size_t slot, const double* cell,
                      bool stay_apart, const double* most, double*& line) {
         const BlockColumn& column = values.column;

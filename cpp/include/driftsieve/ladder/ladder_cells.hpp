@@ -85,9 +85,7 @@ class LadderCells {
         }
     }
 
-    std::size_t nbytes() const {
-        return (weight.capacity() + cells_.capacity()) * sizeof(double);
-    }
+    std::size_t nbytes() const { return (weight.capacity() + cells_.capacity()) * sizeof(double); }
     // Largest size if `cells` are requested of CellMap::fit().
     static constexpr std::size_t most_bytes(std::size_t cells, std::size_t n_classes,
                                             std::size_t rungs) {

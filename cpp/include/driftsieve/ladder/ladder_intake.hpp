@@ -18,8 +18,8 @@
 
 namespace driftsieve {
 
-// A block; at each half-life, the factor of stored weights when it came, the weight of the rows that
-// wait behind it, and that of all rows with both.
+// A block; at each half-life, the factor of stored weights when it came, the weight of the rows
+// that wait behind it, and that of all rows with both.
 struct LadderArrival {
     LadderBlock block;
     std::vector<double> factors;
@@ -32,8 +32,8 @@ class LadderIntake {
   public:
     LadderIntake(const Config& config, std::size_t rungs, std::span<LadderFeature> features)
         : config_(config), rungs_(rungs), features_(features) {}
-    // For reading, with the rows of a last block: `features` have the moments and the missing weight
-    // of `origins`, and get whole lists.
+    // For reading, with the rows of a last block: `features` have the moments and the missing
+    // weight of `origins`, and get whole lists.
     LadderIntake(const Config& config, std::size_t rungs, std::span<LadderFeature> features,
                  std::span<const LadderFeature* const> origins)
         : config_(config), rungs_(rungs), features_(features), origins_(origins) {}
@@ -117,9 +117,10 @@ class LadderIntake {
         bool finite = true;
         work.is_whole.assign(hi - lo, 1);
         if (config_.quantiles) {
-            work.strip.read(work.tile, block.rows, 0, kStrip, LadderAbsorber::cells(config_),
-                            [&](std::size_t j) { return lo + j < hi ? map_of(lo + j) : nullptr; },
-                            LadderAbsorber::kCoarse);
+            work.strip.read(
+                work.tile, block.rows, 0, kStrip, LadderAbsorber::cells(config_),
+                [&](std::size_t j) { return lo + j < hi ? map_of(lo + j) : nullptr; },
+                LadderAbsorber::kCoarse);
             finite = work.strip.has_finite_sums();
             for (std::size_t j = 0; j < hi - lo; ++j) work.is_whole[j] = work.strip.is_whole(j);
         }

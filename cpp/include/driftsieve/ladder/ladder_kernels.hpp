@@ -9,8 +9,8 @@ namespace driftsieve {
 inline constexpr std::size_t kMostRungs = 16;
 
 // A mini-bin of a block: its weights, class after class, each at all half-lives. One that stands
-// for a cell hides all it holds, at each half-life; else it hides nothing of that. `besides` is what
-// it hides in addition at each half-life, or null.
+// for a cell hides all it holds, at each half-life; else it hides nothing of that. `besides` is
+// what it hides in addition at each half-life, or null.
 struct LadderItem {
     double value;
     const double* weights;
@@ -59,10 +59,10 @@ struct LadderKernels {
                           std::size_t n_classes, const double* most, std::uint16_t* used,
                           std::uint8_t* too_full, double* lines);
 
-    // Adds the cells of a block to those of earlier blocks, both class after class, and empties them.
-    // Not added are cells that would then hold more than `most` at any half-life, and the outermost
-    // two. The numbers of those that are not empty are written to `taken`, and their weights in the
-    // block, class after class, to `lines`. There is room for all cells.
+    // Adds the cells of a block to those of earlier blocks, both class after class, and empties
+    // them. Not added are cells that would then hold more than `most` at any half-life, and the
+    // outermost two. The numbers of those that are not empty are written to `taken`, and their
+    // weights in the block, class after class, to `lines`. There is room for all cells.
     std::size_t (*add_cells)(std::size_t rungs, double* block, std::size_t n_cells,
                              std::size_t n_classes, const double* most, double* cells,
                              std::uint16_t* taken, double* lines);

@@ -38,9 +38,10 @@ class LadderStore {
     }
     std::size_t n_features() const { return features_.size(); }
     std::size_t open_rows() const { return open_.size(); }
-    // Most rows that are kept as they came. When there are so many, the oldest of them make a block;
-    // the newest wait, since their weight at a short half-life would need many cells. Blocks have
-    // more rows than at one half-life, because the state is larger and is visited once per block.
+    // Most rows that are kept as they came. When there are so many, the oldest of them make a
+    // block; the newest wait, since their weight at a short half-life would need many cells. Blocks
+    // have more rows than at one half-life, because the state is larger and is visited once per
+    // block.
     std::size_t rows_per_block() const { return rows_per_block(config_); }
     static std::size_t rows_per_block(const Config& config) {
         return std::min<std::size_t>(2 * DenseStore::rows_per_block(config, 0), 64000);
@@ -317,8 +318,7 @@ class LadderStore {
         if (open_rows() > 0) arrivals.push_back(arrival(open_.info(), open_rows(), ledgers));
         std::vector<const LadderFeature*> all;
         for (const LadderFeature& feature : features_) all.push_back(&feature);
-        const std::vector<LadderFeature> copies =
-            whole(all, open_.values(n_features()), arrivals);
+        const std::vector<LadderFeature> copies = whole(all, open_.values(n_features()), arrivals);
         for (std::size_t j = 0; j < n_features(); ++j) features[j] = copies[j].alone(rung, rungs());
         store.adopt(std::move(features), ledgers[rung]);
         return store;
@@ -337,6 +337,9 @@ class LadderStore {
         if (open_rows() == 0 && kept == rows_per_block()) {
             const std::size_t waiting = waiting_rows(config_);
             kept = waiting + (n_rows - waiting) % (rows_per_block() - waiting);
+            const std::size_t of_row =
+                (n_columns + 2) * sizeof(double) + sizeof(std::uint32_t);  // with weight and time
+            if (open_.nbytes() == 0) return kept * of_row;                 // they come at once
         }
         return open_.most_bytes(kept, n_columns);
     }
@@ -438,9 +441,9 @@ class LadderStore {
         return 2 * n_classes * rungs() * (sizeof(Moments) + sizeof(MissingWeight));
     }
     std::size_t most_bytes_of_cells(std::size_t n_classes) const {
-        return config_.quantiles ? LadderCells::most_bytes(LadderAbsorber::cells(config_),
-                                                           n_classes, rungs())
-                                 : 0;
+        return config_.quantiles
+                   ? LadderCells::most_bytes(LadderAbsorber::cells(config_), n_classes, rungs())
+                   : 0;
     }
     // Without the LadderFeature itself. For the worst known order of rows, at the half-life for
     // which it is worst.
@@ -456,8 +459,8 @@ class LadderStore {
         return fading.epoch_of(*std::max_element(info.times.begin(), info.times.end()));
     }
 
-    // The first `count` rows as a block for a store with these ledgers, to which they are added. The
-    // others wait behind it.
+    // The first `count` rows as a block for a store with these ledgers, to which they are added.
+    // The others wait behind it.
     LadderArrival arrival(const RowInfo& info, std::size_t count,
                           std::vector<Ledger>& ledgers) const {
         LadderArrival arrival;
@@ -467,8 +470,7 @@ class LadderStore {
         const std::size_t last = *std::max_element(block.classes.begin(), block.classes.end());
         const std::size_t n_classes = std::max(ledgers[0].totals.size(), last + 1);
         arrival.block = LadderBlock::of(block, n_classes, fadings_, ledgers);
-        arrival.waiting =
-            weight_of(info.part(count, info.classes.size() - count), ledgers);
+        arrival.waiting = weight_of(info.part(count, info.classes.size() - count), ledgers);
         for (std::size_t r = 0; r < rungs(); ++r) {
             arrival.block.add_to(ledgers[r], r);
             arrival.total.push_back(ledgers[r].weight() + arrival.waiting[r]);
@@ -482,10 +484,10 @@ class LadderStore {
         if (config_.ignore_missing) return weight;
         for (std::size_t i = 0; i < info.classes.size(); ++i)
             for (std::size_t r = 0; r < rungs(); ++r)
-                weight[r] += (info.weights.empty() ? 1.0 : info.weights[i]) *
-                             (fadings_[r].fades()
-                                  ? fadings_[r].weight(info.times[i], ledgers[r].epoch)
-                                  : 1.0);
+                weight[r] +=
+                    (info.weights.empty() ? 1.0 : info.weights[i]) *
+                    (fadings_[r].fades() ? fadings_[r].weight(info.times[i], ledgers[r].epoch)
+                                         : 1.0);
         return weight;
     }
 
@@ -507,9 +509,8 @@ class LadderStore {
                                      std::span<const LadderArrival> arrivals) const {
         std::vector<LadderFeature> scaled;
         std::vector<const LadderFeature*> origins(features.begin(), features.end());
-        if (!arrivals.empty() &&
-            std::any_of(arrivals[0].factors.begin(), arrivals[0].factors.end(),
-                        [](double factor) { return factor != 1.0; })) {
+        if (!arrivals.empty() && std::any_of(arrivals[0].factors.begin(), arrivals[0].factors.end(),
+                                             [](double factor) { return factor != 1.0; })) {
             for (const LadderFeature* feature : features)
                 scaled.emplace_back(*feature).scale(arrivals[0].factors);
             for (std::size_t j = 0; j < scaled.size(); ++j) origins[j] = &scaled[j];
@@ -546,8 +547,7 @@ class LadderStore {
         LadderCells later(rungs());
         const std::vector<double> our_open = weight_of(open_.info(), ledgers_);
         const std::vector<double> their_open = weight_of(other.open_.info(), ledgers_);
-        for (std::size_t r = 0; r < rungs(); ++r)
-            later.weight[r] = -(our_open[r] + their_open[r]);
+        for (std::size_t r = 0; r < rungs(); ++r) later.weight[r] = -(our_open[r] + their_open[r]);
         parallel_work(n_features(), Strip::kWidth, n_threads, [&] {
             return [&, absorber = LadderAbsorber(config_, rungs())](std::size_t lo,
                                                                     std::size_t hi) mutable {
