@@ -385,6 +385,12 @@ void register_bank(nb::module_& m) {
     // rows that wait, and a block of them
     property("block_rows", [](const Bank& b) { return b.block_rows(); });
     property("open_rows", [](const Bank& b) { return b.open_rows(); });
+    bank.def(
+        "rows_to_block_end",
+        [](const SharedBank& shared, std::size_t rows) {
+            return shared.ladder().first().rows_to_block_end(rows);
+        },
+        nb::arg("rows"));
 
     const auto dense_bytes = [&](auto bytes_with) {
         bank.def("bytes_with_dense", bytes_with, nb::arg("X").noconvert(),

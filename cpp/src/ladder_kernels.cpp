@@ -229,6 +229,41 @@ std::size_t census(double* first_cell, std::size_t n_cells, std::size_t n_classe
 }
 
 template <std::size_t R>
+std::size_t add_cells(double* first_of_block, std::size_t n_cells, std::size_t n_classes,
+                      const double* most, double* first_cell, std::uint16_t* __restrict taken,
+                      double* __restrict lines) {
+    const std::size_t room = LadderKernels::room_of(n_cells, R);
+    Line<R> limit, none;
+    limit.load(most);
+    none.clear();
+    std::size_t n_taken = 0;
+    for (std::size_t m = 0; m < n_cells; ++m) {
+        Line<R> sums[kFewClasses];
+        Line<R> arriving = none;
+        Line<R> total = none;
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            const Cells<R> block(first_of_block + c * room, n_cells);
+            Line<R> more;
+            block.load(m, more);
+            block.store(m, none);
+            more.store(lines + (n_taken * n_classes + c) * R);
+            arriving.add(more);
+            Cells<R>(first_cell + c * room, n_cells).load(m, sums[c]);
+            sums[c].add(more);
+            total.add(sums[c]);
+        }
+        const bool is_outside = m == 0 || m + 1 == n_cells;
+        if ((is_outside || total.exceeds(limit)) && arriving.exceeds(none)) {
+            taken[n_taken++] = static_cast<std::uint16_t>(m);
+            continue;
+        }
+        for (std::size_t c = 0; c < n_classes; ++c)
+            Cells<R>(first_cell + c * room, n_cells).store(m, sums[c]);
+    }
+    return n_taken;
+}
+
+template <std::size_t R>
 void unpack(const float* packed, std::size_t n, const double* unit, double* __restrict out) {
     for (std::size_t i = 0; i < n; ++i)
         for (std::size_t r = 0; r < R; ++r)
@@ -295,6 +330,7 @@ std::size_t merge(const LadderKernels::Merge& lists) {
             total.add(more);
             theirs_after = more;
             if (!lists.items[j].is_cell) theirs_after.clear();
+            if (lists.items[j].besides != nullptr) theirs_after.add(lists.items[j].besides);
         }
         Line<R> joined = hidden;
         joined.add(total);
@@ -427,6 +463,11 @@ const LadderKernels ladder_kernels = {
     [](std::size_t rungs, double* cells, std::size_t n_cells, std::size_t n_classes,
        const double* most, std::uint16_t* used, std::uint8_t* too_full, double* lines) {
         return DRIFTSIEVE_FOR_RUNGS(census, cells, n_cells, n_classes, most, used, too_full, lines);
+    },
+    [](std::size_t rungs, double* block, std::size_t n_cells, std::size_t n_classes,
+       const double* most, double* cells, std::uint16_t* taken, double* lines) {
+        return DRIFTSIEVE_FOR_RUNGS(add_cells, block, n_cells, n_classes, most, cells, taken,
+                                    lines);
     },
     [](std::size_t rungs, const LadderKernels::Merge& lists) {
         return DRIFTSIEVE_FOR_RUNGS(merge, lists);

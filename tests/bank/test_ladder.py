@@ -96,7 +96,7 @@ def test_bad_rows_leave_all_half_lives_unchanged() -> None:
 
 def test_max_bytes_counts_all_half_lives() -> None:
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(12800, 4)), rng.integers(0, 2, 12800)
+    X, y = rng.normal(size=(12800, 8)), rng.integers(0, 2, 12800)
     needed = ds.Bank(half_life=[500, None]).update(X, y).nbytes
     ds.Bank(half_life=[500, None], max_bytes=1.1 * needed).update(X, y)
     small = ds.Bank(half_life=[500, None], max_bytes=0.9 * needed)

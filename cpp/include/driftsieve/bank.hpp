@@ -107,6 +107,13 @@ class Bank {
         const auto* dense = std::get_if<DenseStore>(&store_);
         return dense == nullptr ? DenseStore::rows_per_block(config_, 0) : dense->rows_per_block();
     }
+    // How many more rows than `rows` complete a block of a dense bank.
+    std::size_t rows_to_block_end(std::size_t rows) const {
+        if (const auto* ladder = std::get_if<LadderStore>(&store_))
+            return ladder->rows_to_block_end(rows);
+        if (rungs() > 1) return LadderStore(config_, half_lives_, 0).rows_to_block_end(rows);
+        return block_rows() - 1 - (open_rows() + rows + block_rows() - 1) % block_rows();
+    }
     bool is_empty() const { return std::holds_alternative<std::monostate>(store_); }
     // Whether a dense bank only has to keep these rows, because they complete no block.
     bool only_keeps(std::size_t n_rows, std::size_t n_cols) const {

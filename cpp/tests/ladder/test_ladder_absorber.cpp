@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "driftsieve/ladder/ladder_absorber.hpp"
@@ -18,65 +19,138 @@ namespace {
 constexpr std::size_t kRungs = 3;
 constexpr std::size_t kClasses = 2;
 
-// Rows of one feature at half-lives of 10, 1000 and infinitely many rows.
-class Stream {
-  public:
-    LadderList list;
-    std::vector<tests::Truth> truth{kRungs, tests::Truth(kClasses)};
+// A block of rows of one feature at half-lives of 10, 1000 and infinitely many rows.
+struct Block {
+    std::vector<double> values, weights, total;
+    std::vector<std::size_t> begin{0};
+    std::vector<std::vector<Weighed>> rows;  // at each half-life
 
-    explicit Stream(std::uint64_t seed) : source_(seed) {}
-
-    void add(const Config& config, LadderAbsorber& absorber, Kind kind, std::size_t batch,
-             std::size_t n) {
-        const std::vector<Weighed> rows =
-            source_.rows(n, kClasses, kind, tests::Weights::unit, batch);
-        std::vector<double> weights;
-        for (std::size_t i = 0; i < n; ++i, ++time_)
-            for (const double half_life : {10.0, 1000.0, std::numeric_limits<double>::infinity()})
-                weights.push_back(std::exp2((time_ - 3000.0) / half_life));
-        std::vector<double> values, by_place, total(kRungs, 0.0), all(kRungs);
-        std::vector<std::size_t> begin{0};
+    Block(tests::Source& source, Kind kind, std::size_t batch, std::size_t n, double time)
+        : total(kRungs, 0.0) {
+        const std::vector<Weighed> all =
+            source.rows(n, kClasses, kind, tests::Weights::unit, batch);
+        rows.assign(kRungs, all);
         for (std::uint32_t c = 0; c < kClasses; ++c) {
             for (std::size_t i = 0; i < n; ++i) {
-                if (rows[i].cls != c) continue;
-                values.push_back(rows[i].value);
-                by_place.insert(by_place.end(), &weights[i * kRungs],
-                                &weights[i * kRungs] + kRungs);
+                if (all[i].cls != c) continue;
+                values.push_back(all[i].value);
+                for (std::size_t r = 0; r < kRungs; ++r) {
+                    const double half_lives[] = {10.0, 1000.0,
+                                                 std::numeric_limits<double>::infinity()};
+                    rows[r][i].weight =
+                        std::exp2((time + static_cast<double>(i) - 3000.0) / half_lives[r]);
+                    weights.push_back(rows[r][i].weight);
+                    total[r] += weights.back();
+                }
             }
             begin.push_back(values.size());
         }
-        for (std::size_t r = 0; r < kRungs; ++r) {
-            std::vector<Weighed> weighed = rows;
-            for (std::size_t i = 0; i < n; ++i) {
-                weighed[i].weight = weights[i * kRungs + r];
-                total[r] += weighed[i].weight;
-            }
-            truth[r].add(weighed);
-            all[r] = truth[r].total();
-        }
-        CellMap map;
-        std::vector<double> sample(CellMap::sample_size(n));
-        for (std::size_t i = 0; i < sample.size(); ++i)
-            sample[i] = values[i * CellMap::sample_step(n)];
-        map.fit(sample, config.cells());
-        std::vector<std::uint32_t> finest(n);
-        kernels().finest_cells(values.data(), n, map.rule(), finest.data());
-        const BlockColumn column{values.data(), 1, nullptr, nullptr, begin};
-        absorber.absorb(list, {column, by_place.data(), total, map, finest.data()}, all);
     }
 
-    std::string fault(double epsilon) const {
+    // use(column) with the values in these cells, or in new ones.
+    template <class Use>
+    void with_column(const LadderCells* cells, const Config& config, const Use& use) const {
+        CellMap map;
+        std::vector<double> sample(CellMap::sample_size(values.size()));
+        for (std::size_t i = 0; i < sample.size(); ++i)
+            sample[i] = values[i * CellMap::sample_step(values.size())];
+        map.fit(sample, LadderAbsorber::cells(config));
+        if (cells != nullptr) map = cells->map();
+        std::vector<std::uint32_t> finest(values.size());
+        kernels().finest_cells(values.data(), values.size(), map.rule(), finest.data());
+        const BlockColumn column{values.data(), 1, nullptr, nullptr, begin};
+        use(LadderColumn{column, weights.data(), total, map, finest.data()});
+    }
+};
+
+class Truth {
+  public:
+    void add(const Block& block) {
+        for (std::size_t r = 0; r < kRungs; ++r) of_rung_[r].add(block.rows[r]);
+    }
+    void add(const Truth& other) {
+        for (std::size_t r = 0; r < kRungs; ++r) of_rung_[r].add(other.of_rung_[r].rows());
+    }
+    std::vector<double> total() const {
+        std::vector<double> total;
+        for (const tests::Truth& truth : of_rung_) total.push_back(truth.total());
+        return total;
+    }
+    std::string fault(const LadderList& list, double epsilon) const {
         for (std::size_t r = 0; r < kRungs; ++r) {
             Summary summary;
             list.load(r, kRungs, kClasses, summary);
-            const std::string found = truth[r].fault(summary, epsilon * truth[r].total(), 1e-12);
+            const std::string found =
+                of_rung_[r].fault(summary, epsilon * of_rung_[r].total(), 1e-12);
             if (!found.empty()) return "half-life " + std::to_string(r) + ", " + found;
         }
         return "";
     }
 
   private:
+    std::vector<tests::Truth> of_rung_{kRungs, tests::Truth(kClasses)};
+};
+
+// Blocks in one list.
+class Stream {
+  public:
+    LadderList list;
+    Truth truth;
+
+    explicit Stream(std::uint64_t seed) : source_(seed) {}
+
+    void add(const Config& config, LadderAbsorber& absorber, Kind kind, std::size_t batch,
+             std::size_t n) {
+        const Block block(source_, kind, batch, n, time_);
+        time_ += static_cast<double>(n);
+        truth.add(block);
+        block.with_column(nullptr, config, [&](const LadderColumn& values) {
+            absorber.absorb(list, values, truth.total());
+        });
+    }
+
+    std::string fault(double epsilon) const { return truth.fault(list, epsilon); }
+
+  private:
     tests::Source source_;
+    double time_ = 0.0;
+};
+
+// Blocks that a feature counts, while the next one waits.
+class CountedStream {
+  public:
+    LadderList list;
+    std::vector<LadderCells> counting;
+
+    explicit CountedStream(std::uint64_t seed) : source_(seed) {}
+
+    void add(const Config& config, LadderAbsorber& absorber, Kind kind, std::size_t batch,
+             std::size_t n) {
+        Block block(source_, kind, batch, n, time_);
+        time_ += static_cast<double>(n);
+        truth_.add(block);
+        if (!waiting_.empty())
+            waiting_[0].with_column(
+                LadderAbsorber::used(counting), config, [&](const LadderColumn& values) {
+                    absorber.absorb(list, counting, values, truth_.total(), block.total);
+                });
+        waiting_.assign(1, std::move(block));
+    }
+
+    // Of all that is read, with the block that waits.
+    std::string fault(const Config& config, LadderAbsorber& absorber, double epsilon) const {
+        LadderList whole;
+        waiting_[0].with_column(LadderAbsorber::used(counting), config,
+                                [&](const LadderColumn& values) {
+                                    absorber.read(list, counting, &values, kClasses, whole);
+                                });
+        return truth_.fault(whole, epsilon);
+    }
+
+  private:
+    tests::Source source_;
+    Truth truth_;
+    std::vector<Block> waiting_;
     double time_ = 0.0;
 };
 
@@ -112,8 +186,7 @@ TEST_CASE("lists merge within epsilon at each half-life") {
             parts[0].list.add_weights(weight);
             parts[k].list.add_weights(weight);
             absorber.absorb(parts[0].list, parts[k].list, weight, kClasses);
-            for (std::size_t r = 0; r < kRungs; ++r)
-                parts[0].truth[r].add(parts[k].truth[r].rows());
+            parts[0].truth.add(parts[k].truth);
             INFO("kind ", static_cast<int>(kind), ", part ", k);
             REQUIRE(parts[0].fault(config.epsilon) == "");
         }
@@ -128,4 +201,44 @@ TEST_CASE("few distinct values stay exact") {
         stream.add(config, absorber, Kind::few, batch, 400);
     CHECK(stream.fault(0.0) == "");
     CHECK(stream.list.size() == 7);
+}
+
+TEST_CASE("counted blocks are a valid summary at each half-life, whatever the values") {
+    const Config config{0.02, true, true, false};
+    LadderAbsorber absorber(config, kRungs);
+    for (const Kind kind : tests::all_kinds()) {
+        CountedStream stream(static_cast<std::uint64_t>(kind));
+        for (std::size_t batch = 0; batch < 10; ++batch) {
+            stream.add(config, absorber, kind, batch, 150 + 50 * (batch % 3));
+            INFO("kind ", static_cast<int>(kind), ", batch ", batch);
+            REQUIRE(stream.fault(config, absorber, config.epsilon) == "");
+        }
+        CHECK(stream.list.size() < 1000);
+    }
+}
+
+TEST_CASE("a feature counts values like those before into the same cells") {
+    const Config config{0.02, true, true, false};
+    LadderAbsorber absorber(config, kRungs);
+    CountedStream stream(1);
+    for (std::size_t batch = 0; batch < 2; ++batch)
+        stream.add(config, absorber, Kind::bell, 0, 400);
+    REQUIRE(LadderAbsorber::used(stream.counting) != nullptr);
+    const std::size_t bytes = stream.counting[0].nbytes();
+    for (std::size_t batch = 0; batch < 20; ++batch) {
+        stream.add(config, absorber, Kind::bell, 0, 400);
+        REQUIRE(LadderAbsorber::used(stream.counting) != nullptr);
+        CHECK(stream.counting[0].nbytes() == bytes);
+        CHECK(stream.list.size() <= 2 * config.exact_values());
+    }
+}
+
+TEST_CASE("few distinct values are not counted into cells") {
+    const Config config{0.02, true, true, false};
+    LadderAbsorber absorber(config, kRungs);
+    CountedStream stream(1);
+    for (std::size_t batch = 0; batch < 8; ++batch)
+        stream.add(config, absorber, Kind::few, batch, 400);
+    CHECK(LadderAbsorber::used(stream.counting) == nullptr);
+    CHECK(stream.fault(config, absorber, 0.0) == "");
 }

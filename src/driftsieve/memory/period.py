@@ -112,7 +112,7 @@ def rows_of_period(bank: Bank, n_reviews: int) -> int:
     rows = least_rows(bank.n_features, n_reviews, is_sparse=core.is_sparse)
     if not (bank.quantiles and 0 < core.block_rows <= rows):
         return rows
-    return rows + -(core.open_rows + rows) % core.block_rows
+    return rows + core.rows_to_block_end(rows)
 
 
 def least_rows(n_features: int, n_reviews: int, *, is_sparse: bool = False) -> int:

@@ -280,20 +280,17 @@ class Ladder {
     std::size_t rows_before_parting(const Rows&, const RowInfo& info) const {
         constexpr bool is_csr = requires(const Rows& rows) { rows.indptr; };
         const bool are_sparse = first().is_sparse() || (is_csr && first().is_empty());
-        return stays(are_sparse, 0) ? rows_before_many_classes(info, are_sparse) : 0;
+        return stays(are_sparse, 0) ? rows_before_many_classes(info) : 0;
     }
 
-    // Number of rows before the first class that is too many, or before its block if rows are
-    // dense. With clock "batch", an update must not be split.
-    std::size_t rows_before_many_classes(const RowInfo& info, bool are_sparse) const {
+    // Number of rows before the first class that is too many. With clock "batch", an update must
+    // not be split.
+    std::size_t rows_before_many_classes(const RowInfo& info) const {
         if (first().clock() == Clock::batch) return 0;
         const auto many = std::find_if(info.classes.begin(), info.classes.end(),
                                        [](std::uint32_t cls) { return cls >= kFewClasses; });
         if (many == info.classes.end()) return 0;
-        const auto row = static_cast<std::size_t>(many - info.classes.begin());
-        if (are_sparse) return row;
-        const std::size_t in_block = (first().open_rows() + row) % first().block_rows();
-        return row > in_block ? row - in_block : 0;
+        return static_cast<std::size_t>(many - info.classes.begin());
     }
 
     // If a bank throws, the others are not up to date.

@@ -78,6 +78,17 @@ class OpenRows {
         times_.clear();
     }
 
+    // Removes the first n rows.
+    void drop(std::size_t n) {
+        const auto drop_from = [n](auto& items, std::size_t of_row) {
+            items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(n * of_row));
+        };
+        drop_from(values_, values_.size() / size());
+        drop_from(classes_, 1);
+        if (!weights_.empty()) drop_from(weights_, 1);
+        if (!times_.empty()) drop_from(times_, 1);
+    }
+
     void shift_clock(double ticks) {
         for (double& t : times_) t += ticks;
     }

@@ -26,10 +26,10 @@ class Strip {
     static constexpr std::size_t kWidth = Kernels::kStrip;
 
     // Columns [lo, hi) of the block, in the cells that known(column) points to; if it is null, in
-    // about `cells` new ones.
+    // about `cells` new ones: see CellMap::fit().
     template <class T, class Known>
     void read(const MatrixView<T>& matrix, const RowBlock& block, std::size_t lo, std::size_t hi,
-              std::size_t cells, const Known& known) {
+              std::size_t cells, const Known& known, std::size_t most_coarse = CellMap::kCoarse) {
         block_ = &block;
         rows_ = as_doubles(matrix, lo, hi);
         const std::size_t n = block.order.size();
@@ -41,7 +41,8 @@ class Strip {
             if (map == nullptr) {
                 if (!sampled) take_sample(n);
                 sampled = true;
-                maps_[j].fit({sample_.data() + j * kSampleStride, CellMap::sample_size(n)}, cells);
+                maps_[j].fit({sample_.data() + j * kSampleStride, CellMap::sample_size(n)}, cells,
+                             most_coarse);
             } else if (map != &maps_[j]) {
                 maps_[j] = *map;
             }

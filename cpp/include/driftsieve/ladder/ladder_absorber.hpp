@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "driftsieve/base/block_column.hpp"
 #include "driftsieve/base/config.hpp"
 #include "driftsieve/kernels.hpp"
+#include "driftsieve/ladder/ladder_cells.hpp"
 #include "driftsieve/ladder/ladder_list.hpp"
 #include "driftsieve/memory/large_room.hpp"
 #include "driftsieve/quantiles/cells.hpp"
@@ -24,42 +26,158 @@ struct LadderColumn {
     const std::uint32_t* finest;  // the finest cell of each value
 };
 
-// Adds blocks to the list of a feature. One for each thread.
+// Adds blocks to the list and the cells of a feature: see docs/guarantees.md. One for each thread.
 //
-// Values are counted into about cells() cells, at all half-lives at once. These values are sorted
-// instead: those in cells that exceed their share at any half-life, those outside of the cells, and
-// all of them if there may be at most 1 / epsilon distinct ones, which stay exact.
+// Values are counted into cells, at all half-lives at once. These values are sorted instead: those
+// in cells that exceed their share at any half-life, those outside of the cells, and all of them if
+// there may be at most 1 / epsilon distinct ones, which stay exact.
 class LadderAbsorber {
   public:
-    LadderAbsorber(const Config& config, std::size_t rungs) : config_(config), rungs_(rungs) {}
+    LadderAbsorber(const Config& config, std::size_t rungs)
+        : config_(config), rungs_(rungs), nothing_(rungs, 0.0), keep_all_(rungs, -1.0) {}
 
     std::size_t rungs() const { return rungs_; }
-    // Fewer than at one half-life, because all of them are visited after each block.
+    // Cells that CellMap::fit() is asked for: fewer than at one half-life, because the weights of
+    // all half-lives are kept for each.
     static std::size_t cells(const Config& config) {
-        return std::min(3 * config.exact_values(), Config::kMostCells);
+        return std::min(8 * config.exact_values() / 5, Config::kMostCells);
+    }
+    static constexpr std::size_t kCoarse = 64;
+    // The cells that a feature counts into, or null.
+    static const LadderCells* used(const std::vector<LadderCells>& counting) {
+        return counting.empty() || !counting[0].are_used() ? nullptr : &counting[0];
     }
 
     // Mass that new rows may hide, as a share of their weight. The rest is left for merges.
     static constexpr double kShare = 0.8;
-    // `weight` is the weight of all rows, including these.
+    // What the list may hide in addition, as a share of the weight that is counted into cells.
+    static constexpr double kBeside = 0.1;
+
+    // Adds a block to a list. `weight` is the weight of all rows, including these.
     void absorb(LadderList& list, const LadderColumn& values, std::span<const double> weight) {
         count(values);
-        take_items(values);
+        limit(values.total, {}, {});
+        take_census(values.map.size() + 2, values.column.n_classes());
+        add_to_list(list, values, weight);
+    }
+
+    // Adds a block to the cells of a feature, or to its list if there are few distinct values.
+    // `waiting` is the weight of later rows that are known already, `weight` that of all rows,
+    // including these and the waiting ones.
+    void absorb(LadderList& list, std::vector<LadderCells>& counting, const LadderColumn& values,
+                std::span<const double> weight, std::span<const double> waiting) {
+        const bool goes_on = used(counting) != nullptr;
+        count(values);
+        limit(values.total, counting, waiting);
+        if (goes_on) {
+            add_to_cells(counting[0], values);
+        } else {
+            take_census(values.map.size() + 2, values.column.n_classes());
+            if (n_used_ <= config_.exact_values() || values.map.size() == 0) {
+                // the share of waiting rows is left for the cells
+                std::vector<double> arrived(weight.begin(), weight.end());
+                for (std::size_t r = 0; r < rungs_; ++r) arrived[r] -= waiting[r];
+                add_to_list(list, values, arrived);
+                for (std::size_t r = 0; r < rungs_ && !counting.empty(); ++r)
+                    counting[0].weight[r] = std::min(0.0, counting[0].weight[r] + values.total[r]);
+                return;
+            }
+            if (counting.empty()) counting.emplace_back(rungs_);
+            counting[0].begin(values.map, values.column.n_classes());
+        }
+        take_items(values, goes_on ? nullptr : &counting[0], true);
+        for (std::size_t r = 0; r < rungs_; ++r) counting[0].weight[r] += values.total[r];
+        if (items_.empty()) return;
         list.widen_classes(values.column.n_classes(), rungs_);
         list.load_hidden(rungs_, hidden_);
-        std::vector<double> budget(rungs_, -1.0);  // no mini-bins are joined
-        if (!stays_exact(list)) {
-            double most[kMostRungs];
-            kernels().ladder->largest(rungs_, hidden_.data(), list.size(), most);
-            for (std::size_t r = 0; r < rungs_; ++r) {
-                // if merges made a list exceed its share, it keeps that larger share
-                const double before = weight[r] - values.total[r];
-                const double as_before = before > 0.0 ? most[r] * (weight[r] / before) : 0.0;
-                budget[r] = std::min(config_.epsilon * weight[r],
-                                     std::max(kShare * config_.epsilon * weight[r], as_before));
-            }
+        std::vector<double> counted(rungs_);
+        for (std::size_t r = 0; r < rungs_; ++r) counted[r] = counting[0].weight[r] + waiting[r];
+        merge(list, values.column.n_classes(), budget_beside(list, weight, counted));
+        if (list.size() <= 2 * config_.exact_values()) return;
+        fold(list, counting, budget_of(list, weight, nothing_));
+        counting.emplace_back(rungs_);
+        for (std::size_t r = 0; r < rungs_; ++r)
+            counting[0].weight[r] = std::min(counted[r], 0.0) - waiting[r];
+    }
+
+    // Writes to `out` the list with all that was counted and, if there are any, the values of a
+    // last block. No mini-bins are joined but those of that block.
+    void read(const LadderList& list, const std::vector<LadderCells>& counting,
+              const LadderColumn* values, std::size_t n_classes, LadderList& out) {
+        const LadderCells* cells = used(counting);
+        out = list;
+        if (cells == nullptr && values == nullptr) return;
+        const CellMap& map = cells != nullptr ? cells->map() : values->map;
+        const std::size_t of_mini_bin = n_classes * rungs_;
+        out.widen_classes(n_classes, rungs_);
+        make_empty(map.size() + 2, n_classes);
+        std::fill_n(most_, rungs_, std::numeric_limits<double>::infinity());
+        if (values != nullptr) {
+            count(*values);
+            limit(values->total, counting, {});
         }
-        merge(list, values.column.n_classes(), budget);
+        if (cells != nullptr) cells->add_to(cells_.data());
+        take_census(map.size() + 2, n_classes);
+        const bool all = cells == nullptr && n_used_ <= config_.exact_values();
+        choose_members(values, map.size() + 2, all);
+        const std::size_t of_slot = of_mini_bin + rungs_;
+        kept_.assign(begin_.size() * of_slot, 0.0);
+        std::size_t coarse = 0;
+        double* line = lines_.data();
+        for (std::size_t k = 0; k < n_used_; ++k) {
+            const std::size_t m = used_[k];
+            if (slot_[m] == 0) {
+                items_.push_back(
+                    {map.upper(m, coarse), cell_weights_.data() + k * of_mini_bin, true});
+                continue;
+            }
+            // the values of the last block are joined only with what the cell held before
+            double* kept = kept_.data() + (slot_[m] - 1u) * of_slot;
+            double* total = kept + of_mini_bin;
+            const bool is_outside = m == 0 || m + 1 == map.size() + 2;
+            if (cells != nullptr && !is_outside) cells->get(m, kept);
+            double left[kMostRungs];
+            for (std::size_t r = 0; r < rungs_; ++r) {
+                for (std::size_t c = 0; c < n_classes; ++c) total[r] += kept[c * rungs_ + r];
+                left[r] = most_[r] - total[r];
+            }
+            const std::size_t first = items_.size();
+            take_values(*values, slot_[m] - 1u, nullptr, all, left, line);
+            if (std::all_of(total, total + rungs_, [](double w) { return w == 0.0; })) continue;
+            const double upper = map.upper(m, coarse);
+            if (items_.size() > first && items_.back().value == upper) {
+                double* last = line - of_mini_bin;  // the weights of that mini-bin
+                for (std::size_t i = 0; i < of_mini_bin; ++i) last[i] += kept[i];
+                items_.back().is_cell = true;
+                for (std::size_t i = first; i + 1 < items_.size(); ++i) items_[i].besides = total;
+                continue;
+            }
+            for (std::size_t i = first; i < items_.size(); ++i) items_[i].besides = total;
+            items_.push_back({upper, kept, true});
+        }
+        out.load_hidden(rungs_, hidden_);
+        merge(out, n_classes, keep_all_);
+    }
+
+    // Makes the counted values part of the list. Without a budget, no mini-bins are joined.
+    void fold(LadderList& list, std::vector<LadderCells>& counting,
+              std::span<const double> budget = {}) {
+        if (used(counting) == nullptr) return;
+        LadderCells& cells = counting[0];
+        const std::size_t n_classes = std::max(list.n_classes(), cells.n_classes());
+        list.widen_classes(n_classes, rungs_);
+        cells.widen_classes(n_classes);
+        room_for_cells(cells.n_cells(), n_classes);
+        n_used_ = kernels().ladder->census(rungs_, cells.data(), cells.n_cells(), n_classes, most_,
+                                           used_.data(), too_full_.data(), cell_weights_.data());
+        items_.clear();
+        std::size_t coarse = 0;
+        for (std::size_t k = 0; k < n_used_; ++k)
+            items_.push_back({cells.map().upper(used_[k], coarse),
+                              cell_weights_.data() + k * n_classes * rungs_, true});
+        list.load_hidden(rungs_, hidden_);
+        merge(list, n_classes, budget.empty() ? std::span<const double>(keep_all_) : budget);
+        counting.clear();
     }
 
     // Adds a list of other rows; `weight` is the weight of all rows, including these. Uses no more
@@ -89,6 +207,8 @@ class LadderAbsorber {
   private:
     const Config& config_;
     std::size_t rungs_;
+    std::vector<double> nothing_;
+    std::vector<double> keep_all_;  // a budget for which no mini-bins are joined
     double most_[kMostRungs] = {};  // largest mass that a mini-bin of the block may hide
     std::size_t n_used_ = 0;
     Room<std::uint16_t> index_;
@@ -107,6 +227,8 @@ class LadderAbsorber {
     std::vector<std::size_t> next_;
     Room<double> lines_;  // weights of the distinct values in cells that were taken out
     std::vector<LadderItem> items_;
+    // Weights of earlier blocks in cells that were taken out, and their total at each half-life.
+    Room<double> kept_;
     Room<double> hidden_;
     Room<double> out_values_;
     Room<double> out_hidden_;
@@ -118,8 +240,7 @@ class LadderAbsorber {
         const BlockColumn& column = values.column;
         const std::size_t n_cells = values.map.size() + 2;
         const std::size_t of_class = LadderKernels::room_of(n_cells, rungs_);
-        if (cells_.size() < of_class * column.n_classes())
-            cells_.assign(of_class * column.n_classes(), 0.0);
+        make_empty(n_cells, column.n_classes());
         index_.resize(column.size());
         const Kernels::Cuts cuts = values.map.cuts();
         for (std::size_t c = 0; c < column.n_classes(); ++c) {
@@ -129,39 +250,113 @@ class LadderAbsorber {
                 column.begin[c + 1] - first, {cuts.cut, cuts.bits}, index_.data() + first,
                 cells_.data() + c * of_class, n_cells);
         }
-        for (std::size_t r = 0; r < rungs_; ++r)
-            most_[r] = kShare * config_.epsilon * values.total[r];
-        used_.resize(n_cells);
-        too_full_.resize(n_cells);
-        cell_weights_.resize(n_cells * width(column));
-        n_used_ =
-            kernels().ladder->census(rungs_, cells_.data(), n_cells, column.n_classes(), most_,
-                                     used_.data(), too_full_.data(), cell_weights_.data());
     }
 
-    // The mini-bins of the block.
-    void take_items(const LadderColumn& values) {
-        const BlockColumn& column = values.column;
-        const std::size_t n_cells = values.map.size() + 2;
-        const bool all = n_used_ <= config_.exact_values();
-        slot_.assign(n_cells, 0);
-        std::size_t n_slots = 0;
+    void make_empty(std::size_t n_cells, std::size_t n_classes) {
+        const std::size_t n = LadderKernels::room_of(n_cells, rungs_) * n_classes;
+        if (cells_.size() < n) cells_.assign(n, 0.0);
+    }
+
+    // The mass that a cell may hide.
+    void limit(std::span<const double> total, const std::vector<LadderCells>& counting,
+               std::span<const double> waiting) {
+        for (std::size_t r = 0; r < rungs_; ++r) {
+            const double weight = total[r] + (counting.empty() ? 0.0 : counting[0].weight[r]) +
+                                  (waiting.empty() ? 0.0 : waiting[r]);
+            most_[r] = kShare * config_.epsilon * std::max(0.0, weight);
+        }
+    }
+
+    void room_for_cells(std::size_t n_cells, std::size_t n_classes) {
+        used_.resize(n_cells);
+        too_full_.resize(n_cells);
+        cell_weights_.resize((n_cells + 1) * n_classes * rungs_);
+    }
+
+    // Takes the block out of the cells.
+    void take_census(std::size_t n_cells, std::size_t n_classes) {
+        room_for_cells(n_cells, n_classes);
+        n_used_ = kernels().ladder->census(rungs_, cells_.data(), n_cells, n_classes, most_,
+                                           used_.data(), too_full_.data(), cell_weights_.data());
         for (std::size_t k = 0; k < n_used_; ++k)
-            if (all || too_full_[k] != 0 || used_[k] == 0 || used_[k] + 1u == n_cells)
-                slot_[used_[k]] = static_cast<std::uint16_t>(++n_slots);
-        find_members(column, n_slots);
-        lines_.resize(members_.size() * width(column));
+            too_full_[k] |= used_[k] == 0 || used_[k] + 1u == n_cells;
+    }
+
+    // Adds the block to the cells of earlier ones, except for values that must stay exact.
+    void add_to_cells(LadderCells& cells, const LadderColumn& values) {
+        const std::size_t n_classes = values.column.n_classes();
+        cells.widen_classes(n_classes);
+        room_for_cells(cells.n_cells(), n_classes);
+        n_used_ =
+            kernels().ladder->add_cells(rungs_, cells_.data(), cells.n_cells(), n_classes, most_,
+                                        cells.data(), used_.data(), cell_weights_.data());
+        std::fill_n(too_full_.begin(), n_used_, std::uint8_t{1});
+    }
+
+    void add_to_list(LadderList& list, const LadderColumn& values, std::span<const double> weight) {
+        take_items(values, nullptr, n_used_ <= config_.exact_values());
+        list.widen_classes(values.column.n_classes(), rungs_);
+        list.load_hidden(rungs_, hidden_);
+        merge(list, values.column.n_classes(),
+              stays_exact(list) ? keep_all_ : budget_of(list, weight, values.total));
+    }
+
+    // What the list may hide after rows of the weight `added`. If merges made it exceed its share,
+    // it keeps that larger share.
+    std::vector<double> budget_of(const LadderList& list, std::span<const double> weight,
+                                  std::span<const double> added) const {
+        std::vector<double> budget(rungs_);
+        list.largest_hidden(budget);
+        for (std::size_t r = 0; r < rungs_; ++r) {
+            const double before = weight[r] - added[r];
+            const double as_before = before > 0.0 ? budget[r] * (weight[r] / before) : 0.0;
+            budget[r] = std::min(config_.epsilon * weight[r],
+                                 std::max(kShare * config_.epsilon * weight[r], as_before));
+        }
+        return budget;
+    }
+
+    // What the list may hide while cells have `counted` that much.
+    std::vector<double> budget_beside(const LadderList& list, std::span<const double> weight,
+                                      std::span<const double> counted) const {
+        std::vector<double> budget(rungs_);
+        list.largest_hidden(budget);
+        for (std::size_t r = 0; r < rungs_; ++r)
+            budget[r] = std::max(budget[r], config_.epsilon * (kShare * (weight[r] - counted[r]) +
+                                                               kBeside * counted[r]));
+        return budget;
+    }
+
+    // The mini-bins of the block: the values of cells that are too full, all values if they are few
+    // (`are_exact`), and the other cells, unless these go `into` the cells of the feature.
+    void take_items(const LadderColumn& values, LadderCells* into, bool are_exact) {
+        const BlockColumn& column = values.column;
+        choose_members(&values, values.map.size() + 2, into == nullptr && are_exact);
         double* line = lines_.data();
         std::size_t coarse = 0;
-        items_.clear();
         for (std::size_t k = 0; k < n_used_; ++k) {
             const std::size_t m = used_[k];
             const double* cell = cell_weights_.data() + k * width(column);
-            if (slot_[m] == 0)
-                items_.push_back({values.map.upper(m, coarse), cell, true});
+            if (slot_[m] != 0)
+                take_values(values, slot_[m] - 1u, cell, are_exact, most_, line);
+            else if (into != nullptr)
+                into->put(m, cell);
             else
-                take_values(values, slot_[m] - 1u, cell, all, line);
+                items_.push_back({values.map.upper(m, coarse), cell, true});
         }
+    }
+
+    // Finds the values in the cells that are too full, or in all.
+    void choose_members(const LadderColumn* values, std::size_t n_cells, bool all) {
+        slot_.assign(n_cells, 0);
+        items_.clear();
+        begin_.assign(1, 0);
+        if (values == nullptr) return;
+        std::size_t n_slots = 0;
+        for (std::size_t k = 0; k < n_used_; ++k)
+            if (all || too_full_[k] != 0) slot_[used_[k]] = static_cast<std::uint16_t>(++n_slots);
+        find_members(values->column, n_slots);
+        lines_.resize(members_.size() * width(values->column));
     }
 
     void find_members(const BlockColumn& column, std::size_t n_slots) {
@@ -184,21 +379,23 @@ class LadderAbsorber {
     }
 
     // The values of one cell, sorted.
+    // They are joined while no half-life has more than `most` in a mini-bin, unless they stay
+    // apart. `cell` is what they weigh, or null if that is not known.
     void take_values(const LadderColumn& values, std::size_t slot, const double* cell,
-                     bool stay_apart, double*& line) {
+                     bool stay_apart, const double* most, double*& line) {
         const BlockColumn& column = values.column;
         const std::span<Member> members(members_.data() + begin_[slot],
                                         begin_[slot + 1] - begin_[slot]);
+        if (members.empty()) return;
         const double first = members[0].value;
-        if (std::all_of(members.begin(), members.end(),
-                        [&](const Member& member) { return member.value == first; })) {
+        const auto is_first = [&](const Member& member) { return member.value == first; };
+        if (cell != nullptr && std::all_of(members.begin(), members.end(), is_first)) {
             items_.push_back({first + 0.0, cell, false});  // -0 becomes 0
             return;
         }
         std::sort(members.begin(), members.end(), [&](const Member& a, const Member& b) {
             return a.value < b.value || (a.value == b.value && a.place < b.place);
         });
-        // values are joined while no half-life has more than its share in a mini-bin
         double held[kMostRungs] = {};
         double more[kMostRungs];
         double* open = nullptr;
@@ -219,7 +416,7 @@ class LadderAbsorber {
             bool joins = open != nullptr && !stay_apart;
             bool weighs = false;
             for (std::size_t r = 0; r < rungs_; ++r) {
-                joins = joins && held[r] + more[r] <= most_[r];
+                joins = joins && held[r] + more[r] <= most[r];
                 weighs = weighs || more[r] > 0.0;
             }
             if (!weighs) continue;

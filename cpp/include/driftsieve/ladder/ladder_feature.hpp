@@ -10,6 +10,7 @@
 #include "driftsieve/base/require.hpp"
 #include "driftsieve/feature/feature_state.hpp"
 #include "driftsieve/ladder/ladder_absorber.hpp"
+#include "driftsieve/ladder/ladder_cells.hpp"
 #include "driftsieve/ladder/ladder_list.hpp"
 
 namespace driftsieve {
@@ -26,6 +27,8 @@ struct LadderFeature {
     std::vector<Moments> moments;
     std::vector<MissingWeight> missing;  // likewise; empty if no value was missing
     LadderList list;
+    // At most one, beside the list: see FeatureState. Sparse features have none.
+    std::vector<LadderCells> counting;
 
     void scale(std::span<const double> factors) {
         const std::size_t rungs = factors.size();
@@ -36,6 +39,7 @@ struct LadderFeature {
             missing[i].squared *= factors[i % rungs] * factors[i % rungs];
         }
         list.scale(factors);
+        for (LadderCells& cells : counting) cells.scale(factors);
     }
 
     Moments* moments_of(std::size_t cls, std::size_t rungs) {
@@ -45,6 +49,12 @@ struct LadderFeature {
     MissingWeight* missing_of(std::size_t cls, std::size_t rungs) {
         if (missing.size() < (cls + 1) * rungs) missing.resize((cls + 1) * rungs);
         return missing.data() + cls * rungs;
+    }
+
+    // Weight of the rows in the list and the cells at each half-life.
+    void add_weights(std::span<double> into) const {
+        list.add_weights(into);
+        for (const LadderCells& cells : counting) cells.add_weights(into);
     }
 
     // Adds the rows of another feature at the same epochs.
@@ -58,6 +68,8 @@ struct LadderFeature {
             ours.weight += other.missing[i].weight;
             ours.squared += other.missing[i].squared;
         }
+        absorber.fold(list, counting);
+        absorber.fold(other.list, other.counting);
         if (other.list.empty()) return;
         other.list.map_classes(class_map, n_classes, rungs);
         std::vector<double> weight(rungs, 0.0);
@@ -66,7 +78,7 @@ struct LadderFeature {
         absorber.absorb(list, other.list, weight, n_classes);
     }
 
-    // The state at one half-life.
+    // The state at one half-life. There must be no cells.
     FeatureState alone(std::size_t rung, std::size_t rungs) const {
         FeatureState state;
         for (std::uint32_t c = 0; c * rungs < std::max(moments.size(), missing.size()); ++c) {
@@ -86,12 +98,13 @@ struct LadderFeature {
 
     std::size_t nbytes() const {
         return moments.capacity() * sizeof(Moments) + missing.capacity() * sizeof(MissingWeight) +
-               list.nbytes();
+               list.nbytes() + counting.capacity() * sizeof(LadderCells) +
+               (counting.empty() ? 0 : counting[0].nbytes());
     }
 
     template <class Archive>
     void archive(Archive& ar) {
-        ar(moments, missing, list);
+        ar(moments, missing, list, counting);
     }
 
     // Validates a deserialized state.
@@ -107,6 +120,8 @@ struct LadderFeature {
             require_weight(of_class.squared);
         }
         list.check(n_classes, rungs);
+        require(counting.size() <= 1);
+        for (const LadderCells& cells : counting) cells.check(n_classes, rungs);
     }
 };
 

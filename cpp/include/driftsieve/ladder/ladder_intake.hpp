@@ -18,11 +18,12 @@
 
 namespace driftsieve {
 
-// A block; at each half-life, the factor of stored weights when it came, and the weight of all rows
-// with it.
+// A block; at each half-life, the factor of stored weights when it came, the weight of the rows
+// that wait behind it, and that of all rows with both.
 struct LadderArrival {
     LadderBlock block;
     std::vector<double> factors;
+    std::vector<double> waiting;
     std::vector<double> total;
 };
 
@@ -31,6 +32,11 @@ class LadderIntake {
   public:
     LadderIntake(const Config& config, std::size_t rungs, std::span<LadderFeature> features)
         : config_(config), rungs_(rungs), features_(features) {}
+    // For reading, with the rows of a last block: `features` have the moments and the missing
+    // weight of `origins`, and get whole lists.
+    LadderIntake(const Config& config, std::size_t rungs, std::span<LadderFeature> features,
+                 std::span<const LadderFeature* const> origins)
+        : config_(config), rungs_(rungs), features_(features), origins_(origins) {}
 
     // Blocks of equal length, one after another. Threads divide the columns.
     template <class T>
@@ -80,6 +86,11 @@ class LadderIntake {
     const Config& config_;
     std::size_t rungs_;
     std::span<LadderFeature> features_;
+    std::span<const LadderFeature* const> origins_;
+
+    const LadderFeature& origin(std::size_t j) const {
+        return origins_.empty() ? features_[j] : *origins_[j];
+    }
 
     // Columns [lo, hi) in place, or copied, with columns of 0 if there are fewer than kStrip.
     template <class T>
@@ -106,8 +117,10 @@ class LadderIntake {
         bool finite = true;
         work.is_whole.assign(hi - lo, 1);
         if (config_.quantiles) {
-            work.strip.read(work.tile, block.rows, 0, kStrip, LadderAbsorber::cells(config_),
-                            [](std::size_t) { return nullptr; });
+            work.strip.read(
+                work.tile, block.rows, 0, kStrip, LadderAbsorber::cells(config_),
+                [&](std::size_t j) { return lo + j < hi ? map_of(lo + j) : nullptr; },
+                LadderAbsorber::kCoarse);
             finite = work.strip.has_finite_sums();
             for (std::size_t j = 0; j < hi - lo; ++j) work.is_whole[j] = work.strip.is_whole(j);
         }
@@ -115,19 +128,36 @@ class LadderIntake {
         if (!finite && !config_.ignore_missing) require_finite(work.tile);
         for (std::size_t j = lo; j < hi; ++j) {
             LadderFeature& feature = features_[j];
-            feature.scale(arrival.factors);
+            if (origins_.empty()) feature.scale(arrival.factors);
             if (work.is_whole[j - lo] == 0) {
-                absorb_present(feature, arrival, j - lo, work);
+                absorb_present(j, arrival, j - lo, work);
                 continue;
             }
             if (config_.moments) add_moments(feature, block, work.moments[j - lo]);
             if (!config_.quantiles) continue;
             const BlockColumn column = work.strip.column(j - lo);
-            work.absorber.absorb(feature.list,
-                                 {column, block.weights.data(), block.total, work.strip.map(j - lo),
-                                  work.strip.finest(j - lo)},
-                                 weight_of(feature, arrival, block.total));
+            add_values(j,
+                       {column, block.weights.data(), block.total, work.strip.map(j - lo),
+                        work.strip.finest(j - lo)},
+                       arrival, work);
         }
+    }
+
+    void add_values(std::size_t j, const LadderColumn& values, const LadderArrival& arrival,
+                    Work& work) const {
+        LadderFeature& feature = features_[j];
+        if (origins_.empty())
+            work.absorber.absorb(feature.list, feature.counting, values,
+                                 weight_of(feature, arrival, values.total), arrival.waiting);
+        else
+            work.absorber.read(origin(j).list, origin(j).counting, &values,
+                               values.column.n_classes(), feature.list);
+    }
+
+    // The cells that a feature counts into, or null.
+    const CellMap* map_of(std::size_t j) const {
+        const LadderCells* cells = LadderAbsorber::used(origin(j).counting);
+        return cells == nullptr ? nullptr : &cells->map();
     }
 
     void add_moments(LadderFeature& feature, const LadderBlock& block,
@@ -197,13 +227,14 @@ class LadderIntake {
                                   std::span<const double> arriving) const {
         if (feature.missing.empty()) return arrival.total;
         std::vector<double> weight(arriving.begin(), arriving.end());
-        feature.list.add_weights(weight);
+        feature.add_weights(weight);
         return weight;
     }
 
     // A column of which some values may be missing.
-    void absorb_present(LadderFeature& feature, const LadderArrival& arrival, std::size_t j,
+    void absorb_present(std::size_t number, const LadderArrival& arrival, std::size_t j,
                         Work& work) {
+        LadderFeature& feature = features_[number];
         const LadderBlock& block = arrival.block;
         const std::size_t n_classes = block.rows.n_classes();
         work.values.clear();
@@ -230,17 +261,27 @@ class LadderIntake {
             add_present_moments(feature, c, work);
         }
         const std::size_t n = work.values.size();
-        if (!config_.quantiles || n == 0) return;
-        work.sample.resize(CellMap::sample_size(n));
-        for (std::size_t i = 0; i < work.sample.size(); ++i)
-            work.sample[i] = work.values[i * CellMap::sample_step(n)];
-        work.map.fit(work.sample, LadderAbsorber::cells(config_));
+        if (!config_.quantiles) return;
+        if (n == 0) {
+            if (!origins_.empty())
+                work.absorber.read(origin(number).list, origin(number).counting, nullptr, n_classes,
+                                   feature.list);
+            return;
+        }
+        const CellMap* known = map_of(number);
+        if (known != nullptr) {
+            work.map = *known;
+        } else {
+            work.sample.resize(CellMap::sample_size(n));
+            for (std::size_t i = 0; i < work.sample.size(); ++i)
+                work.sample[i] = work.values[i * CellMap::sample_step(n)];
+            work.map.fit(work.sample, LadderAbsorber::cells(config_), LadderAbsorber::kCoarse);
+        }
         work.finest.resize(n);
         kernels().finest_cells(work.values.data(), n, work.map.rule(), work.finest.data());
         const BlockColumn column{work.values.data(), 1, nullptr, nullptr, work.begin};
-        work.absorber.absorb(feature.list,
-                             {column, work.weights.data(), total, work.map, work.finest.data()},
-                             weight_of(feature, arrival, total));
+        add_values(number, {column, work.weights.data(), total, work.map, work.finest.data()},
+                   arrival, work);
     }
 
     void add_present_moments(LadderFeature& feature, std::size_t cls, Work& work) const {

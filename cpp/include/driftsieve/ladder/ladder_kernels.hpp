@@ -9,11 +9,13 @@ namespace driftsieve {
 inline constexpr std::size_t kMostRungs = 16;
 
 // A mini-bin of a block: its weights, class after class, each at all half-lives. One that stands
-// for a cell hides all it holds, at each half-life; else it hides nothing.
+// for a cell hides all it holds, at each half-life; else it hides nothing of that. `besides` is
+// what it hides in addition at each half-life, or null.
 struct LadderItem {
     double value;
     const double* weights;
     bool is_cell;
+    const double* besides = nullptr;
 };
 
 // The inner loops over numbers that stand side by side for `rungs` half-lives, 2 to kMostRungs; see
@@ -56,6 +58,14 @@ struct LadderKernels {
     std::size_t (*census)(std::size_t rungs, double* cells, std::size_t n_cells,
                           std::size_t n_classes, const double* most, std::uint16_t* used,
                           std::uint8_t* too_full, double* lines);
+
+    // Adds the cells of a block to those of earlier blocks, both class after class, and empties
+    // them. Not added are cells that would then hold more than `most` at any half-life, and the
+    // outermost two. The numbers of those that are not empty are written to `taken`, and their
+    // weights in the block, class after class, to `lines`. There is room for all cells.
+    std::size_t (*add_cells)(std::size_t rungs, double* block, std::size_t n_cells,
+                             std::size_t n_classes, const double* most, double* cells,
+                             std::uint16_t* taken, double* lines);
 
     // MERGE and PRUNE (see summary.hpp) of a list and the mini-bins of a block, at all half-lives
     // at once: mini-bins are joined where what is hidden stays within the budget at each of them.

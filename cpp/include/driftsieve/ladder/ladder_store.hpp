@@ -38,33 +38,56 @@ class LadderStore {
     }
     std::size_t n_features() const { return features_.size(); }
     std::size_t open_rows() const { return open_.size(); }
-    // More than at one half-life, because the state is larger and is visited once per block.
+    // Most rows that are kept as they came. When there are so many, the oldest of them make a
+    // block; the newest wait, since their weight at a short half-life would need many cells. Blocks
+    // have more rows than at one half-life, because the state is larger and is visited once per
+    // block.
     std::size_t rows_per_block() const { return rows_per_block(config_); }
     static std::size_t rows_per_block(const Config& config) {
         return std::min<std::size_t>(2 * DenseStore::rows_per_block(config, 0), 64000);
+    }
+    static std::size_t waiting_rows(const Config& config) {
+        return config.quantiles ? rows_per_block(config) / 8 : 0;
+    }
+    // How many more rows than `rows` complete a block.
+    std::size_t rows_to_block_end(std::size_t rows) const {
+        const std::size_t waiting = waiting_rows(config_);
+        const std::size_t block_rows = rows_per_block() - waiting;
+        const std::size_t all = open_rows() + rows;
+        if (all < rows_per_block()) return rows_per_block() - all;
+        return (block_rows - (all - waiting) % block_rows) % block_rows;
     }
 
     template <class T>
     void update(const MatrixView<T>& matrix, const RowInfo& info, const Fading&,
                 unsigned n_threads) {
-        const std::size_t block_rows = rows_per_block();
-        const std::size_t most_rows = std::max(block_rows, kRowsAtOnce / block_rows * block_rows);
+        const std::size_t waiting = waiting_rows(config_);
+        const std::size_t block_rows = rows_per_block() - waiting;
+        const std::size_t most_blocks = std::max<std::size_t>(1, kRowsAtOnce / block_rows);
         for (std::size_t i = 0, count; i < matrix.n_rows; i += count) {
             const std::size_t left = matrix.n_rows - i;
-            const bool whole = open_rows() == 0 && left >= block_rows;
-            count = whole ? std::min(left / block_rows * block_rows, most_rows)
-                          : std::min(left, block_rows - open_rows());
-            const MatrixView<T> part = matrix.rows(i, count);
-            if (whole) {
-                consume(part, info.part(i, count), n_threads);
-                continue;
+            const auto keep = [&] {
+                if (!open_.append(matrix.rows(i, count), info.part(i, count), rows_per_block(),
+                                  !config_.ignore_missing, n_threads))
+                    throw NotFinite();
+            };
+            if (open_rows() > block_rows || left < rows_per_block()) {
+                count = std::min(left, rows_per_block() - open_rows());
+                keep();
+                if (open_rows() < rows_per_block()) continue;
+                consume(open_.values(n_features()).rows(0, block_rows), open_.info(), n_threads);
+                open_.drop(block_rows);
+            } else if (open_rows() > 0) {
+                // the rows that wait behind this block need not be copied
+                count = block_rows - open_rows();
+                keep();
+                const KeptInfo both(open_.info(), info.part(i + count, waiting));
+                consume(open_.values(n_features()), both.info(), n_threads);
+                open_.clear();
+            } else {
+                count = std::min(most_blocks, (left - waiting) / block_rows) * block_rows;
+                consume(matrix.rows(i, count), info.part(i, count + waiting), n_threads);
             }
-            if (!open_.append(part, info.part(i, count), block_rows, !config_.ignore_missing,
-                              n_threads))
-                throw NotFinite();
-            if (open_rows() < block_rows) continue;
-            consume(open_.values(n_features()), open_.info(), n_threads);
-            open_.clear();
         }
     }
 
@@ -143,13 +166,13 @@ class LadderStore {
                 return;
             }
             std::vector<Ledger> ledgers = store.ledgers_;
-            arrivals_.push_back(store.arrival(store.open_.info(), ledgers));
+            arrivals_.push_back(store.arrival(store.open_.info(), store.open_rows(), ledgers));
         }
 
         // visit(k, j, column) for features j in [lo, hi) at half-life rungs[k], a few at a time.
         template <class Visit>
         void read(std::size_t lo, std::size_t hi, const Visit& visit) const {
-            constexpr std::size_t kFeatures = 64;
+            constexpr std::size_t kFeatures = Strip::kWidth;
             for (std::size_t j = lo; j < hi; j += kFeatures) {
                 const std::size_t n = std::min(hi - j, kFeatures);
                 const LadderFeature* features[kFeatures];
@@ -193,9 +216,8 @@ class LadderStore {
         void read_some(std::span<const LadderFeature*> features, const MatrixView<double>& rows,
                        std::size_t lo, const Visit& visit) const {
             std::vector<LadderFeature> copies;
-            if (!arrivals_.empty()) {
-                for (const LadderFeature* feature : features) copies.push_back(*feature);
-                LadderIntake(store_.config_, store_.rungs(), copies).take(rows, arrivals_, 1);
+            if (open_.empty()) {
+                copies = store_.whole(features, rows, arrivals_);
                 for (std::size_t j = 0; j < copies.size(); ++j) features[j] = &copies[j];
             }
             Column column;
@@ -283,13 +305,22 @@ class LadderStore {
     // The same rows at one half-life, as a store of its own.
     DenseStore alone(std::size_t rung) const {
         DenseStore::Features features(n_features());
-        for (std::size_t j = 0; j < n_features(); ++j)
-            features[j] = features_[j].alone(rung, rungs());
         DenseStore store(config_, 0);
-        store.adopt(std::move(features), ledgers_[rung]);
-        RowInfo info = open_.info();
-        if (!fadings_[rung].fades()) info.times = {};
-        store.update(open_.values(n_features()), info, fadings_[rung], 1);
+        if (ledgers_[0].empty()) {  // as they came
+            store.adopt(std::move(features), ledgers_[rung]);
+            RowInfo info = open_.info();
+            if (!fadings_[rung].fades()) info.times = {};
+            store.update(open_.values(n_features()), info, fadings_[rung], 1);
+            return store;
+        }
+        std::vector<Ledger> ledgers = ledgers_;
+        std::vector<LadderArrival> arrivals;
+        if (open_rows() > 0) arrivals.push_back(arrival(open_.info(), open_rows(), ledgers));
+        std::vector<const LadderFeature*> all;
+        for (const LadderFeature& feature : features_) all.push_back(&feature);
+        const std::vector<LadderFeature> copies = whole(all, open_.values(n_features()), arrivals);
+        for (std::size_t j = 0; j < n_features(); ++j) features[j] = copies[j].alone(rung, rungs());
+        store.adopt(std::move(features), ledgers[rung]);
         return store;
     }
 
@@ -302,9 +333,14 @@ class LadderStore {
 
     std::size_t feature_bytes() const { return nbytes() - open_.nbytes(); }
     std::size_t open_bytes_with(std::size_t n_rows, std::size_t n_columns, std::size_t) const {
-        const std::size_t block_rows = rows_per_block();
-        const std::size_t kept =
-            open_rows() == 0 ? n_rows % block_rows : std::min(open_rows() + n_rows, block_rows);
+        std::size_t kept = std::min(open_rows() + n_rows, rows_per_block());
+        if (open_rows() == 0 && kept == rows_per_block()) {
+            const std::size_t waiting = waiting_rows(config_);
+            kept = waiting + (n_rows - waiting) % (rows_per_block() - waiting);
+            const std::size_t of_row =
+                (n_columns + 2) * sizeof(double) + sizeof(std::uint32_t);  // with weight and time
+            if (open_.nbytes() == 0) return kept * of_row;                 // they come at once
+        }
         return open_.most_bytes(kept, n_columns);
     }
 
@@ -323,7 +359,8 @@ class LadderStore {
         if (rows < rows_per_block()) return bytes;
         const std::size_t summed_up =
             config_.quantiles ? LadderList::most_bytes(rows, coming.classes, rungs()) : 0;
-        const std::size_t of_feature = most_class_bytes(coming.classes) + summed_up;
+        const std::size_t of_feature =
+            most_class_bytes(coming.classes) + summed_up + most_bytes_of_cells(coming.classes);
         // existing mini-bins may get more classes
         return bytes + (coming.classes > ledgers_[0].totals.size() ? coming.classes * before : 0) +
                coming.columns * std::min(of_feature, most_bytes_of_feature(coming));
@@ -351,6 +388,38 @@ class LadderStore {
     }
 
   private:
+    // Classes, weights and times of rows that are not side by side.
+    class KeptInfo {
+      public:
+        KeptInfo(const RowInfo& a, const RowInfo& b) : info_(a) {
+            join(a.classes, b.classes, classes_, info_.classes);
+            join(a.times, b.times, times_, info_.times);
+            if (a.weights.empty() && b.weights.empty()) return;
+            const std::vector<double> ones(std::max(a.classes.size(), b.classes.size()), 1.0);
+            const auto of = [&](const RowInfo& rows) {
+                return rows.weights.empty() ? std::span(ones).first(rows.classes.size())
+                                            : rows.weights;
+            };
+            join(of(a), of(b), weights_, info_.weights);
+        }
+        KeptInfo(const KeptInfo&) = delete;
+        const RowInfo& info() const { return info_; }
+
+      private:
+        std::vector<std::uint32_t> classes_;
+        std::vector<double> weights_;
+        std::vector<double> times_;
+        RowInfo info_;
+
+        template <class T>
+        static void join(std::span<const T> a, std::span<const T> b, std::vector<T>& both,
+                         std::span<const T>& out) {
+            both.assign(a.begin(), a.end());
+            both.insert(both.end(), b.begin(), b.end());
+            out = both;
+        }
+    };
+
     static constexpr std::size_t kRowsAtOnce = 16384;  // processed together, in one or more blocks
 
     Config config_;
@@ -371,12 +440,17 @@ class LadderStore {
     std::size_t most_class_bytes(std::size_t n_classes) const {
         return 2 * n_classes * rungs() * (sizeof(Moments) + sizeof(MissingWeight));
     }
+    std::size_t most_bytes_of_cells(std::size_t n_classes) const {
+        return config_.quantiles
+                   ? LadderCells::most_bytes(LadderAbsorber::cells(config_), n_classes, rungs())
+                   : 0;
+    }
     // Without the LadderFeature itself. For the worst known order of rows, at the half-life for
     // which it is worst.
     std::size_t most_bytes_of_feature(const Coming& coming) const {
         const double mini_bins =
             config_.quantiles ? (coming.may_shrink ? 70.0 : 40.0) / config_.epsilon + 4.0 : 0.0;
-        return most_class_bytes(coming.classes) +
+        return most_class_bytes(coming.classes) + most_bytes_of_cells(coming.classes) +
                LadderList::most_bytes(static_cast<std::size_t>(mini_bins), coming.classes, rungs());
     }
 
@@ -385,32 +459,76 @@ class LadderStore {
         return fading.epoch_of(*std::max_element(info.times.begin(), info.times.end()));
     }
 
-    // Prepares rows for a store with these ledgers, and adds them to the ledgers.
-    LadderArrival arrival(const RowInfo& info, std::vector<Ledger>& ledgers) const {
+    // The first `count` rows as a block for a store with these ledgers, to which they are added.
+    // The others wait behind it.
+    LadderArrival arrival(const RowInfo& info, std::size_t count,
+                          std::vector<Ledger>& ledgers) const {
         LadderArrival arrival;
         for (std::size_t r = 0; r < rungs(); ++r)
             arrival.factors.push_back(ledgers[r].advance(latest_epoch(info, fadings_[r])));
-        const std::size_t last = *std::max_element(info.classes.begin(), info.classes.end());
+        const RowInfo block = info.part(0, count);
+        const std::size_t last = *std::max_element(block.classes.begin(), block.classes.end());
         const std::size_t n_classes = std::max(ledgers[0].totals.size(), last + 1);
-        arrival.block = LadderBlock::of(info, n_classes, fadings_, ledgers);
+        arrival.block = LadderBlock::of(block, n_classes, fadings_, ledgers);
+        arrival.waiting = weight_of(info.part(count, info.classes.size() - count), ledgers);
         for (std::size_t r = 0; r < rungs(); ++r) {
             arrival.block.add_to(ledgers[r], r);
-            double total = 0.0;
-            for (const ClassTotal& of_class : ledgers[r].totals) total += of_class.weight;
-            arrival.total.push_back(total);
+            arrival.total.push_back(ledgers[r].weight() + arrival.waiting[r]);
         }
         return arrival;
     }
+    // Weight of rows that wait, at each half-life. If values may be missing it counts for nothing,
+    // because it differs between features.
+    std::vector<double> weight_of(const RowInfo& info, std::span<const Ledger> ledgers) const {
+        std::vector<double> weight(rungs(), 0.0);
+        if (config_.ignore_missing) return weight;
+        for (std::size_t i = 0; i < info.classes.size(); ++i)
+            for (std::size_t r = 0; r < rungs(); ++r)
+                weight[r] +=
+                    (info.weights.empty() ? 1.0 : info.weights[i]) *
+                    (fadings_[r].fades() ? fadings_[r].weight(info.times[i], ledgers[r].epoch)
+                                         : 1.0);
+        return weight;
+    }
 
-    // Adds complete blocks. A class counts from the block in which it first occurs, not from the
-    // batch.
+    // Adds complete blocks. `info` has their rows and those that wait behind the last one. A class
+    // counts from the block in which it first occurs, not from the batch.
     template <class T>
     void consume(const MatrixView<T>& matrix, const RowInfo& info, unsigned n_threads) {
-        const std::size_t block_rows = rows_per_block();
+        const std::size_t waiting = waiting_rows(config_);
+        const std::size_t block_rows = rows_per_block() - waiting;
         std::vector<LadderArrival> arrivals;
         for (std::size_t i = 0; i < matrix.n_rows; i += block_rows)
-            arrivals.push_back(arrival(info.part(i, block_rows), ledgers_));
+            arrivals.push_back(arrival(info.part(i, block_rows + waiting), block_rows, ledgers_));
         LadderIntake(config_, rungs(), features_).take(matrix, arrivals, n_threads);
+    }
+
+    // Copies of features with all that they have counted in their lists, and with open rows.
+    std::vector<LadderFeature> whole(std::span<const LadderFeature* const> features,
+                                     const MatrixView<double>& rows,
+                                     std::span<const LadderArrival> arrivals) const {
+        std::vector<LadderFeature> scaled;
+        std::vector<const LadderFeature*> origins(features.begin(), features.end());
+        if (!arrivals.empty() && std::any_of(arrivals[0].factors.begin(), arrivals[0].factors.end(),
+                                             [](double factor) { return factor != 1.0; })) {
+            for (const LadderFeature* feature : features)
+                scaled.emplace_back(*feature).scale(arrivals[0].factors);
+            for (std::size_t j = 0; j < scaled.size(); ++j) origins[j] = &scaled[j];
+        }
+        std::vector<LadderFeature> whole(features.size());
+        for (std::size_t j = 0; j < whole.size(); ++j) {
+            whole[j].moments = origins[j]->moments;
+            whole[j].missing = origins[j]->missing;
+        }
+        if (!arrivals.empty()) {
+            LadderIntake(config_, rungs(), whole, origins).take(rows, arrivals, 1);
+            return whole;
+        }
+        LadderAbsorber absorber(config_, rungs());
+        for (std::size_t j = 0; config_.quantiles && j < whole.size(); ++j)
+            absorber.read(origins[j]->list, origins[j]->counting, nullptr,
+                          ledgers_[0].totals.size(), whole[j].list);
+        return whole;
     }
 
     // Adds the complete blocks of another store.
@@ -419,10 +537,17 @@ class LadderStore {
         std::vector<double> ours;
         std::vector<double> theirs;
         for (std::size_t r = 0; r < rungs(); ++r) {
-            ours.push_back(ledgers_[r].advance(other.ledgers_[r].epoch));
+            ours.push_back(ledgers_[r].advance(
+                std::max({other.ledgers_[r].epoch, latest_epoch(open_.info(), fadings_[r]),
+                          latest_epoch(other.open_.info(), fadings_[r])})));
             theirs.push_back(Fading::rebase_factor(ledgers_[r].epoch - other.ledgers_[r].epoch));
             ledgers_[r].add(other.ledgers_[r], class_map, n_classes, theirs[r]);
         }
+        // the lists may have used the share of these rows already
+        LadderCells later(rungs());
+        const std::vector<double> our_open = weight_of(open_.info(), ledgers_);
+        const std::vector<double> their_open = weight_of(other.open_.info(), ledgers_);
+        for (std::size_t r = 0; r < rungs(); ++r) later.weight[r] = -(our_open[r] + their_open[r]);
         parallel_work(n_features(), Strip::kWidth, n_threads, [&] {
             return [&, absorber = LadderAbsorber(config_, rungs())](std::size_t lo,
                                                                     std::size_t hi) mutable {
@@ -431,6 +556,7 @@ class LadderStore {
                     LadderFeature state = other.features_[j];
                     state.scale(theirs);
                     features_[j].merge(std::move(state), class_map, n_classes, absorber);
+                    if (config_.quantiles) features_[j].counting.assign(1, later);
                 }
             };
         });

@@ -563,6 +563,7 @@ class SparseLadder {
             require(column.place < kColumns && page.seen(column.place) && !known[column.place]);
             known[column.place] = true;
             column.state.check(ledgers_[0].totals.size(), rungs());
+            require(column.state.counting.empty());
             require(column.squares.size() == rungs() * layout_.n_squares());
             for (const double squared : column.squares) require_weight(squared);
         }
