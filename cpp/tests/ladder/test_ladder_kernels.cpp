@@ -53,7 +53,7 @@ TEST_CASE("every code path adds cells alike, and leaves those that are too full"
         std::vector<double> block(room), earlier(room);
         for (double& number : block) number = static_cast<double>(random() % 8);
         for (double& number : earlier) number = static_cast<double>(random() % 8);
-        const std::vector<double> most(rungs, 8.0 * static_cast<double>(n_classes));
+        const std::vector<double> most(rungs, 13.0 * static_cast<double>(n_classes));
         const double sum_before = std::accumulate(block.begin(), block.end(), 0.0) +
                                   std::accumulate(earlier.begin(), earlier.end(), 0.0);
         std::vector<double> first_cells, first_lines;

@@ -144,15 +144,14 @@ class LadderAbsorber {
             const std::size_t first = items_.size();
             take_values(*values, slot_[m] - 1u, nullptr, all, left, line);
             if (std::all_of(total, total + rungs_, [](double w) { return w == 0.0; })) continue;
+            for (std::size_t i = first; i < items_.size(); ++i) items_[i].besides = total;
             const double upper = map.upper(m, coarse);
             if (items_.size() > first && items_.back().value == upper) {
                 double* last = line - of_mini_bin;  // the weights of that mini-bin
                 for (std::size_t i = 0; i < of_mini_bin; ++i) last[i] += kept[i];
-                items_.back().is_cell = true;
-                for (std::size_t i = first; i + 1 < items_.size(); ++i) items_[i].besides = total;
+                if (items_.back().is_cell) items_.back().besides = nullptr;  // it is in its weights
                 continue;
             }
-            for (std::size_t i = first; i < items_.size(); ++i) items_[i].besides = total;
             items_.push_back({upper, kept, true});
         }
         out.load_hidden(rungs_, hidden_);
