@@ -10,12 +10,9 @@
 #include <vector>
 
 #include "driftsieve/base/ledger.hpp"
-#include "driftsieve/base/parallel.hpp"
 #include "driftsieve/base/require.hpp"
 #include "driftsieve/memory/coming.hpp"
-#include "driftsieve/sparse/column_shares.hpp"
 #include "driftsieve/sparse/page_filler.hpp"
-#include "driftsieve/sparse/row_shapes.hpp"
 #include "driftsieve/sparse/sparse_bounds.hpp"
 #include "driftsieve/sparse/sparse_page.hpp"
 #include "driftsieve/sparse/sparse_reader.hpp"
@@ -58,16 +55,9 @@ class SparseStore {
         if (!stamps.all_1()) keep_squares();
         const std::size_t n_classes = ledger_.totals.size();
         admit_classes(stamps.n_classes());
-        const ColumnShares shares = column_shares(rows, n_columns_, kColumns, n_threads);
-        std::vector<std::size_t> n_admitted(shares.size());
-        parallel_chunks(shares.size(), 1, n_threads, [&](std::size_t k, std::size_t) {
-            n_admitted[k] = fill(rows, shares.cuts[k], shares.cuts[k + 1], stamps, n_classes);
-        });
-        for (const std::size_t n : n_admitted) n_slots_ += n;
-        for (std::size_t i = 0; i < stamps.size(); ++i) {
-            ledger_.advance(stamps.epoch(i));
-            stamps.add_to(ledger_, i);
-        }
+        PageFiller filler(config_, layout_, pages_, stamps, ledger_, n_classes, n_threads);
+        filler.add(rows);
+        n_slots_ += filler.n_admitted();
     }
 
     // `other` (taken by value: it is used up) saw other rows; its column j is our target[j].
@@ -248,31 +238,6 @@ class SparseStore {
         layout_ = layout;
     }
 
-    // Adds the values of rows in the columns [lo, hi); returns how many columns are new.
-    template <class T, class Index>
-    std::size_t fill(const CsrView<T, Index>& rows, std::size_t lo, std::size_t hi,
-                     const RowStamps& stamps, std::size_t n_classes) {
-        PageFiller<T, Index> filler(config_, layout_, pages_, stamps, ledger_, n_classes);
-        for_each_sparse_row(rows, config_.absent_is_missing, [&](std::size_t i, const auto& row) {
-            filler.take_row(i, part_of(row, lo, hi));
-        });
-        filler.finish();
-        filler.sum_up();
-        return filler.n_admitted();
-    }
-    template <class T>
-    std::size_t fill(const MatrixView<T>& rows, std::size_t lo, std::size_t hi,
-                     const RowStamps& stamps, std::size_t n_classes) {
-        PageFiller<double, std::int64_t> filler(config_, layout_, pages_, stamps, ledger_,
-                                                n_classes);
-        for_each_sparse_row(rows, config_.absent_is_missing, [&](std::size_t i, const auto& row) {
-            filler.take_row(i, part_of(row, lo, hi));
-            filler.finish();  // the next row is written where this one is
-        });
-        filler.sum_up();
-        return filler.n_admitted();
-    }
-
     SparsePage& page_of(std::size_t column) { return pages_[column / kColumns]; }
     const SparsePage& page_of(std::size_t column) const { return pages_[column / kColumns]; }
     SparseBounds bounds() const { return {config_, layout_, pages_, n_columns_, n_slots_}; }
@@ -306,6 +271,9 @@ class SparseStore {
                 for (std::size_t i = 0; i < summary.size(); ++i)
                     for (std::size_t c = 0; c < summary.n_classes; ++c)
                         add(column.place, c, summary.of(i)[c]);
+                if (const CountedCells* counted = column.state.counted())
+                    for (std::size_t c = 0; c < counted->n_classes(); ++c)
+                        add(column.place, c, counted->sum(c, 0, counted->map().size() + 2));
             }
         }
     }
