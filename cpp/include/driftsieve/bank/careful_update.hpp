@@ -64,19 +64,6 @@ CsrView<T, Index> with_canonical_rows(CsrView<T, Index> matrix) {
     return matrix;
 }
 
-// Some of the rows, which have been validated.
-template <class T>
-MatrixView<T> part_of(const MatrixView<T>& matrix, std::size_t begin, std::size_t n) {
-    return matrix.rows(begin, n);
-}
-template <class T, class Index>
-CsrView<T, Index> part_of(CsrView<T, Index> matrix, std::size_t begin, std::size_t n) {
-    matrix.indptr += begin;
-    matrix.n_rows = n;
-    matrix.is_canonical = true;
-    return matrix;
-}
-
 // Whether update() throws BadRows, and the bank is small enough to be copied before.
 template <class Rows>
 bool sees_bad_rows(const Bank& bank, const Rows& rows) {

@@ -85,7 +85,11 @@ class GroupedValues {
         for_each([count = end_.data() + 2, shift = groups.shift](
                      double, std::size_t column, std::uint32_t) { ++count[column >> shift]; });
         for (std::size_t g = 2; g < end_.size(); ++g) end_[g] += end_[g - 1];
-        if (values_.size() < end_.back()) values_.resize(end_.back());
+        if (values_.capacity() < end_.back()) {
+            values_ = {};  // nothing of it is needed
+            values_.reserve(std::bit_ceil(end_.back()));
+        }
+        values_.resize(end_.back());
         for_each(
             [to = values_.data(), end = end_.data() + 1, shift = groups.shift,
              in_group = groups.width() - 1](double value, std::size_t column, std::uint32_t row) {
@@ -118,18 +122,6 @@ std::size_t end_of_values(const Rows& rows, std::size_t begin, std::size_t end, 
             end = middle - 1;
     }
     return least;
-}
-
-// Rows [begin, end), which are canonical.
-template <class T>
-MatrixView<T> some_rows(const MatrixView<T>& rows, std::size_t begin, std::size_t end) {
-    return rows.rows(begin, end - begin);
-}
-template <class T, class Index>
-CsrView<T, Index> some_rows(CsrView<T, Index> rows, std::size_t begin, std::size_t end) {
-    rows.indptr += begin;
-    rows.n_rows = end - begin;
-    return rows;
 }
 
 }  // namespace driftsieve

@@ -119,7 +119,7 @@ class PageFiller {
         const ColumnGroups groups = ColumnGroups::of(
             pages_.size() * kColumns, count_values(rows, begin, cuts.back()), kColumns);
         in_parallel(cuts.size() - 1, n_parts, [&](std::size_t k, Worker&) {
-            parts_[k].take(some_rows(rows, cuts[k], cuts[k + 1]), cuts[k] - begin,
+            parts_[k].take(part_of(rows, cuts[k], cuts[k + 1] - cuts[k]), cuts[k] - begin,
                            config_.absent_is_missing, groups);
         });
         in_parallel(groups.count, n_parts, [&](std::size_t g, Worker& worker) {

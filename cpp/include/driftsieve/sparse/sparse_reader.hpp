@@ -81,13 +81,13 @@ class SparseReader {
     // Sorts logged values by column. Returns a bit for each column that has some.
     std::uint64_t take_log(const SparsePage& page, double factor, std::size_t begin,
                            std::size_t end) {
+        runs_.take(page.log, page.weights, factor, kColumns, n_classes(),
+                   [items = page.log.data(), begin, end](std::size_t i) {
+                       const std::uint32_t place = items[i].place;
+                       return place < begin || place >= end ? ColumnRuns::kNoList : place;
+                   });
         std::uint64_t logged = 0;
-        runs_.take(page.log, page.weights, factor, kColumns, n_classes(), [&](std::size_t i) {
-            const std::uint32_t place = page.log[i].place;
-            if (place < begin || place >= end) return ColumnRuns::kNoList;
-            logged |= std::uint64_t{1} << place;
-            return place;
-        });
+        for (const LoggedValue& item : page.log) logged |= std::uint64_t{1} << item.place;
         return logged;
     }
 
