@@ -37,7 +37,7 @@ inline void find_cells(const BlockColumn& run, Scratch& scratch) {
     kernels().finest_cells(run.data, run.size(), scratch.map.rule(), scratch.finest.data());
 }
 
-// The same with new cells.
+// The same, in new cells chosen for the run.
 inline void fit_cells(const BlockColumn& run, const Config& config, Scratch& scratch) {
     scratch.values.resize(CellMap::sample_size(run.size()));
     for (std::size_t i = 0; i < scratch.values.size(); ++i)

@@ -47,13 +47,19 @@ class GroupedValues {
     template <class Rows>
     void take(const Rows& rows, std::size_t first_row, bool zeros_count,
               const ColumnGroups& groups) {
-        sort(groups, [&rows, first_row, zeros_count](const auto use) {
+        count(groups, [&rows, zeros_count](const auto use) {
+            for_each_sparse_row(rows, zeros_count, [use](std::size_t, const auto& row) {
+                const auto [values, columns, n, more, is_canonical] = row;
+                for (std::size_t k = 0; k < n; ++k) use(static_cast<std::size_t>(columns[k]));
+            });
+        });
+        place(groups, [&rows, first_row, zeros_count](const auto use) {
             for_each_sparse_row(rows, zeros_count, [=](std::size_t i, const auto& row) {
-                const auto [values, columns, count, more, is_canonical] = row;
+                const auto [values, columns, n, more, is_canonical] = row;
                 const auto number = static_cast<std::uint32_t>(first_row + i);
-                for (std::size_t k = 0; k < count; ++k) {
+                for (std::size_t k = 0; k < n; ++k) {
                     const double value = static_cast<double>(values[k]) + 0.0;  // -0 becomes 0
-                    if (value != 0.0 || zeros_count)
+                    if (std::bit_cast<std::uint64_t>(value) != 0 || zeros_count)
                         use(value, static_cast<std::size_t>(columns[k]), number);
                 }
             });
@@ -61,42 +67,50 @@ class GroupedValues {
     }
     // The values of a group in smaller groups.
     void take(std::span<const GroupedValue> values, const ColumnGroups& groups) {
-        sort(groups, [values](const auto use) {
+        count(groups, [values](const auto use) {
+            for (const GroupedValue& value : values) use(value.column);
+        });
+        place(groups, [values](const auto use) {
             for (const auto& [value, column, row] : values) use(value, column, row);
         });
     }
 
     // Valid until the next call of take().
     std::span<const GroupedValue> of(std::size_t group) const {
-        const std::size_t begin = group == 0 ? 0 : end_[group - 1];
-        return std::span(values_).subspan(begin, end_[group] - begin);
+        return std::span(values_).subspan(begin_[group], end_[group] - begin_[group]);
     }
 
   private:
-    std::vector<std::size_t> end_;  // by group
+    std::vector<std::size_t> begin_;  // by group
+    std::vector<std::size_t> end_;
     LargeRoom<GroupedValue> values_;
 
-    // for_each(use) calls use(value, column, row) for all values, twice in the same order. It gets
-    // copies of pointers: what a lambda refers to would be loaded again after every value.
+    // for_each(use) calls use(column) for all values, and for zeros that are left out later. It
+    // gets copies of pointers: what a lambda refers to would be loaded again after every value.
     template <class ForEach>
-    void sort(const ColumnGroups& groups, const ForEach& for_each) {
-        // While values are placed, end_[g + 1] is the present end of group g.
-        end_.assign(groups.count + 2, 0);
-        for_each([count = end_.data() + 2, shift = groups.shift](
-                     double, std::size_t column, std::uint32_t) { ++count[column >> shift]; });
-        for (std::size_t g = 2; g < end_.size(); ++g) end_[g] += end_[g - 1];
-        if (values_.capacity() < end_.back()) {
+    void count(const ColumnGroups& groups, const ForEach& for_each) {
+        begin_.assign(groups.count + 1, 0);
+        for_each([n = begin_.data() + 1, shift = groups.shift](std::size_t column) {
+            ++n[column >> shift];
+        });
+        for (std::size_t g = 1; g < begin_.size(); ++g) begin_[g] += begin_[g - 1];
+        if (values_.capacity() < begin_.back()) {
             values_ = {};  // nothing of it is needed
-            values_.reserve(std::bit_ceil(end_.back()));
+            values_.reserve(std::bit_ceil(begin_.back()));
         }
-        values_.resize(end_.back());
+        values_.resize(begin_.back());
+    }
+
+    // for_each(use) calls use(value, column, row) for the values.
+    template <class ForEach>
+    void place(const ColumnGroups& groups, const ForEach& for_each) {
+        end_.assign(begin_.begin(), begin_.end() - 1);
         for_each(
-            [to = values_.data(), end = end_.data() + 1, shift = groups.shift,
+            [to = values_.data(), end = end_.data(), shift = groups.shift,
              in_group = groups.width() - 1](double value, std::size_t column, std::uint32_t row) {
                 to[end[column >> shift]++] = {value, static_cast<std::uint32_t>(column & in_group),
                                               row};
             });
-        end_.erase(end_.begin());
     }
 };
 

@@ -18,10 +18,10 @@
 
 namespace driftsieve {
 
-// Adds the rows of one update to pages, a block of rows at a time. First each thread takes some of
-// the rows and groups their values by columns; then each takes groups and adds their values to the
-// pages, in the order of the rows. No step but the totals of the classes, one addition for a row,
-// is left to a single thread, and the result does not depend on the edges of blocks.
+// Adds the rows of one update to pages, a block of rows at a time. First each thread groups the
+// values of some rows by columns; then each adds the values of some groups to their pages, in the
+// order of the rows. Only the totals of the classes, one addition for each row, are computed by a
+// single thread. The result does not depend on where blocks end.
 class PageFiller {
   public:
     // `ledger` is that of the store, and may have classes that come with these rows; before them
@@ -92,8 +92,8 @@ class PageFiller {
     std::size_t block_;
     std::vector<GroupedValues> parts_;  // of the rows of a block, one for each thread
     std::vector<Worker> workers_;
-    std::vector<std::size_t> due_;     // pages that have marks
-    std::vector<std::size_t> summed_;  // pages that had some
+    std::vector<std::size_t> due_;     // pages with marks
+    std::vector<std::size_t> summed_;  // pages whose marks were removed
 
     // Calls work(k, worker) for all k < n; each thread has a worker.
     template <class Work>

@@ -25,13 +25,13 @@ struct PageScratch {
     std::vector<std::uint32_t> lists;
 };
 
-// All that is known of kColumns sparse columns side by side. Pages do not know of each other, so
-// threads that work on different pages need not wait for each other.
+// The state of kColumns neighbouring sparse columns. Pages are independent of each other, so
+// several threads can change different pages at once.
 //
-// A column that was seen has a record (see RecordLayout). The first value that it showed is its
-// *atom*, and a row that repeats it costs one addition. Other values are appended to the log of the
-// page. Those of a column are summed up in blocks of a fixed number, whatever other columns do; a
-// block that is complete has a mark until the page has time for it.
+// A column that has occurred has a record (see RecordLayout). Its first value is its *atom*, and a
+// row with the same value costs one addition. Other values are appended to the log of the page.
+// The logged values of a column are summed up in blocks of a fixed number, independently of other
+// columns. A complete block has a mark until it is summed up.
 struct alignas(64) SparsePage {
     static constexpr std::size_t kColumns = 64;
 
@@ -39,10 +39,10 @@ struct alignas(64) SparsePage {
     std::vector<RecordUnit> records;                                // by slot
     std::int64_t epoch = std::numeric_limits<std::int64_t>::min();  // of all weights
     std::vector<LoggedValue> log;
-    std::uint64_t spent = 0;             // values at the begin of the log that are not NewValues
+    std::uint64_t spent = 0;  // values at the beginning of the log that are not NewValues
     std::vector<std::uint32_t> waiting;  // by place, values in the log; empty: none
     std::vector<double> weights;         // of the log; empty: all 1
-    // A column that was summed up, or has missing values.
+    // A column of which values were summed up or are missing.
     struct Summed {
         std::uint64_t place;
         FeatureState state;
@@ -70,7 +70,7 @@ struct alignas(64) SparsePage {
         return reinterpret_cast<const std::byte*>(records.data()) +
                (slots[place] - 1u) * layout.bytes();
     }
-    // What a value needs: first the page itself, and some time later what it points to.
+    // Prefetches what adding a value needs: first the page itself, and later what it points to.
     void prefetch() const {
         __builtin_prefetch(&slots);
         __builtin_prefetch(&records);
@@ -85,11 +85,11 @@ struct alignas(64) SparsePage {
         __builtin_prefetch(log.data() + log.size());
     }
 
-    // Values that are never met: those of columns whose missing values came first.
+    // The atom of a column whose first value was missing: no value is equal to it.
     static constexpr double kNoAtom = -std::numeric_limits<double>::infinity();
     static bool has_atom(double value) { return value != kNoAtom; }
 
-    // Makes the record of a column, whose atom is `value`, if that can be one.
+    // Makes the record of a column. `value` becomes its atom unless it is missing or 0.
     void admit(std::size_t place, double value, bool zeros_count, const RecordLayout& layout) {
         const std::size_t n = n_slots(layout) + 1;
         if (n * layout.units() > records.capacity())
@@ -98,12 +98,12 @@ struct alignas(64) SparsePage {
         slots[place] = static_cast<std::uint8_t>(n_slots(layout));
         layout.set_value(record(place, layout), std::isnan(value) || (value == 0.0 && !zeros_count)
                                                     ? kNoAtom
-                                                    : value + 0.0);  // there is one zero, not two
+                                                    : value + 0.0);  // -0 becomes 0
     }
 
     static constexpr std::size_t kNoBlocks = static_cast<std::size_t>(-1);
     // Appends n values, value_of(i) with weight_of(i). Calls complete(i) if a block of `size`
-    // values of a column is complete with value i: a mark is to be made.
+    // values of a column is complete with value i; the caller then makes a mark.
     template <class ValueOf, class WeightOf, class Complete>
     void append_all(std::size_t n, const ValueOf& value_of, const WeightOf& weight_of,
                     std::size_t size, const Complete& complete) {
@@ -177,7 +177,7 @@ struct alignas(64) SparsePage {
     // Sums up blocks of `size` values, given their marks in the order in which they were made.
     void sum_up(std::span<const Mark> marks, std::size_t size, const Config& config,
                 PageScratch& scratch) {
-        // the lists of a column, one for each block, stand side by side
+        // a column has a list for each of its blocks, with consecutive numbers
         std::array<std::size_t, kColumns + 1> first_list{};
         std::size_t n_classes = 0;
         for (const Mark& mark : marks) {
@@ -242,7 +242,7 @@ struct alignas(64) SparsePage {
         shrink();
     }
 
-    // Room that is no longer needed goes.
+    // Releases spare capacity.
     void shrink() {
         shrink(log);
         shrink(weights);
@@ -260,7 +260,7 @@ struct alignas(64) SparsePage {
         records.swap(wide);
     }
 
-    // There is room for this many records, and in other lists for a power of 2.
+    // Capacity for n records; that of other lists is a power of 2.
     static std::size_t room_for_records(std::size_t n) {
         return n == 0 ? 0 : n <= 4 ? 4 : n <= 16 ? 16 : kColumns;
     }
@@ -289,7 +289,7 @@ struct alignas(64) SparsePage {
         items.swap(kept);
     }
 
-    // Leaves the values that are in no list.
+    // Removes the values that are in a list.
     void drop(std::span<const std::uint32_t> lists) {
         const auto keep = [lists](auto* items) {
             std::size_t kept = 0;

@@ -222,7 +222,7 @@ class SparseReader {
         if (total == 0.0) return false;
         double hidden = column_.summary.most_hidden();
         if (column_.counted != nullptr) {
-            // a cell that begins at 0 would have zeros and other values, if zeros were counted
+            // if zeros are values, the cell that begins at 0 may have zeros and others
             if (config_.absent_is_missing) return false;
             const std::size_t at_0 = column_.counted->map().index(0.0);
             for (std::size_t c = 0; c < n; ++c) {
