@@ -52,6 +52,8 @@ def test_weights_after_many_values_without_give_the_effective_sizes() -> None:
     bank.update(X[N // 2 :], y[N // 2 :], sample_weight=weight[N // 2 :])
     whole = ds.Bank(epsilon=0.02).update(X, y, sample_weight=weight)
     found, expected = bank.snapshot().design_effect, whole.snapshot().design_effect
+    assert found is not None
+    assert expected is not None
     assert_allclose(found, expected, rtol=1e-9)
 
 
