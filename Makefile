@@ -121,7 +121,7 @@ format: .venv/.lint  ## Put Python and C++ into the project's layout
 	@$(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(CPP) $(CPP_TESTS)
 
-.PHONY: bench-scaling bench-spark bench-arena bench-instructions bench-docs
+.PHONY: bench-scaling bench-spark bench-arena bench-instructions bench-parallel bench-docs
 bench: .venv/.bench  ## Measure every goal, side by side with other libraries (ARGS=--help)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
@@ -134,10 +134,16 @@ bench-spark: .venv/.bench-spark  ## Spark: ours beside its own, shuffled bytes, 
 bench-arena: .venv/.bench  ## Online selectors on streams that drift; the figures of docs/arena.md
 	@$(BIN)/python -m benchmarks.arena $(ARGS)
 
-bench-instructions: .venv/.built  ## Count the instructions of the hot loops; fail if 5 % above record
+.PHONY: hot-loops
+hot-loops: .venv/.built
 	@cmake -S . -B build/hot -G Ninja -DDRIFTSIEVE_BENCH=ON >/dev/null
 	@cmake --build build/hot --target driftsieve_hot_loops
+
+bench-instructions: hot-loops  ## Count the instructions of the hot loops; fail if 5 % above record
 	@$(BIN)/python -m benchmarks.instructions build/hot/driftsieve_hot_loops $(ARGS)
+
+bench-parallel: hot-loops  ## Count the instructions of each of two threads that add sparse rows
+	@$(BIN)/python -m benchmarks.parallel build/hot/driftsieve_hot_loops
 
 bench-docs: .venv/.bench  ## Measure all of it, and put the figures into docs/performance.md
 	@$(BIN)/python -m benchmarks

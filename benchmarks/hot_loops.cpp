@@ -1,5 +1,6 @@
 // The hot loops on fixed data, one a run: callgrind counts the instructions of the function
-// named hot_*, so what is counted does not depend on what the machine is doing. Data are made
+// named hot_*, so what is counted does not depend on what the machine is doing. A second argument
+// is the number of threads of those with sparse rows. Data are made
 // without the standard distributions and libm, which differ from one library to the next.
 
 #include <array>
@@ -8,11 +9,13 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "driftsieve/bank.hpp"
+#include "driftsieve/bank/careful_update.hpp"
 #include "driftsieve/kernels.hpp"
 #include "driftsieve/svmlight/svmlight.hpp"
 
@@ -140,21 +143,52 @@ struct SparseRows {
     std::vector<std::int32_t> indices;
     std::vector<std::int32_t> indptr{0};
 
+    // Nine columns of ten are flags.
     SparseRows() {
         for (std::size_t i = 0; i < kRows; ++i) {
-            classes.push_back(random_bits() & 1);
             for (std::size_t k = 0; k < kNonZeros; ++k) {
                 const std::size_t column = k * kStretch + random_bits() % kStretch;
-                indices.push_back(static_cast<std::int32_t>(column));
-                data.push_back(column % 10 == 0 ? uniform() : 1.0);  // nine of ten are flags
+                add(column, column % 10 == 0 ? uniform() : 1.0);
             }
-            indptr.push_back(static_cast<std::int32_t>(indices.size()));
+            end_row();
         }
     }
+    // All values differ, and some columns are far more common than others.
+    static SparseRows real() {
+        SparseRows rows{kWidth};
+        for (std::size_t i = 0; i < kRows; ++i) {
+            std::set<std::size_t> columns;
+            while (columns.size() < kNonZeros) {
+                const double share = uniform();
+                columns.insert(static_cast<std::size_t>(kWidth * share * share * share));
+            }
+            for (const std::size_t column : columns) rows.add(column, bell());
+            rows.end_row();
+        }
+        return rows;
+    }
     CsrView<double, std::int32_t> matrix() const {
-        return {data.data(), indices.data(), indptr.data(), kRows, kWidth};
+        return {data.data(), indices.data(), indptr.data(), kRows, kWidth, false, data.size()};
+    }
+
+  private:
+    explicit SparseRows(std::size_t) {}
+
+    void add(std::size_t column, double value) {
+        indices.push_back(static_cast<std::int32_t>(column));
+        data.push_back(value);
+    }
+    void end_row() {
+        classes.push_back(random_bits() & 1);
+        indptr.push_back(static_cast<std::int32_t>(indices.size()));
     }
 };
+
+std::size_t update(Bank bank, const SparseRows& rows, unsigned n_threads) {
+    if (!update_if_sound(bank, rows.matrix(), RowInfo{rows.classes, {}, {}}, 2, n_threads))
+        std::abort();
+    return bank.nbytes();
+}
 
 std::string svmlight_text() {
     std::string text;
@@ -196,16 +230,16 @@ HOT double hot_bins(UnfinishedBlock& open) {
     return open.edges.back();
 }
 
-HOT std::size_t hot_sparse(const SparseRows& rows) {
-    Bank bank = empty_bank();
-    bank.update(rows.matrix(), RowInfo{rows.classes, {}, {}}, 2, 1);
-    return bank.nbytes();
+HOT std::size_t hot_sparse(const SparseRows& rows, unsigned n_threads) {
+    return update(empty_bank(), rows, n_threads);
 }
 
-HOT std::size_t hot_moments(const SparseRows& rows) {
-    Bank bank(Config{0.01, true, false, false}, Clock::row, 1000.0);
-    bank.update(rows.matrix(), RowInfo{rows.classes, {}, {}}, 2, 1);
-    return bank.nbytes();
+HOT std::size_t hot_real(const SparseRows& rows, unsigned n_threads) {
+    return update(Bank(Config{0.01}, Clock::row, 1000.0), rows, n_threads);
+}
+
+HOT std::size_t hot_moments(const SparseRows& rows, unsigned n_threads) {
+    return update(Bank(Config{0.01, true, false, false}, Clock::row, 1000.0), rows, n_threads);
 }
 
 HOT std::size_t hot_svmlight(const std::string& text) {
@@ -216,7 +250,8 @@ HOT std::size_t hot_svmlight(const std::string& text) {
 }
 
 int main(int argc, char** argv) {
-    const std::string which = argc == 2 ? argv[1] : "";
+    const std::string which = argc >= 2 ? argv[1] : "";
+    const unsigned n_threads = argc == 3 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
     double result = 0.0;
     if (which == "compiler") {
         std::printf("%s %s\n",
@@ -246,14 +281,18 @@ int main(int argc, char** argv) {
         UnfinishedBlock open{Rows()};
         result = hot_bins(open);
     } else if (which == "sparse") {
-        result = static_cast<double>(hot_sparse(SparseRows()));
+        result = static_cast<double>(hot_sparse(SparseRows(), n_threads));
+    } else if (which == "real") {
+        result = static_cast<double>(hot_real(SparseRows::real(), n_threads));
     } else if (which == "moments") {
-        result = static_cast<double>(hot_moments(SparseRows()));
+        result = static_cast<double>(hot_moments(SparseRows(), n_threads));
     } else if (which == "svmlight") {
         result = static_cast<double>(hot_svmlight(svmlight_text()));
     } else {
-        std::fprintf(stderr, "usage: %s strip|count|walk|bins|sparse|moments|svmlight|compiler\n",
-                     argv[0]);
+        std::fprintf(
+            stderr,
+            "usage: %s strip|count|walk|bins|sparse|real|moments|svmlight|compiler [n_threads]\n",
+            argv[0]);
         return 2;
     }
     std::printf("%s %s %g\n", kernels().name, which.c_str(), result);

@@ -15,7 +15,7 @@ import subprocess
 from pathlib import Path
 
 RECORD = Path(__file__).with_name("instructions.json")
-LOOPS = ("strip", "count", "walk", "bins", "sparse", "moments", "svmlight")
+LOOPS = ("strip", "count", "walk", "bins", "sparse", "real", "moments", "svmlight")
 MOST = 0.05  # largest growth of a count
 SIMD = "avx2"  # the widest that valgrind supports
 

@@ -1,4 +1,4 @@
-"""Sparse rows are split by columns among threads, which never changes a bit of the state."""
+"""Sparse rows are divided among threads, which never changes a bit of the state."""
 
 from __future__ import annotations
 
@@ -56,6 +56,26 @@ def test_any_number_of_threads_and_any_batches_give_the_same_state(
             bank.update(X[begin:end], y[begin:end])
         assert bank.to_bytes() == whole.to_bytes()
         assert bank.nbytes == whole.nbytes
+
+
+@pytest.mark.parametrize("half_life", [None, 500.0])
+@pytest.mark.parametrize("p", [3000, 300_000])  # a group of columns is one page, or several
+def test_more_values_than_a_thread_takes_at_a_time_give_the_same_state(
+    p: int, half_life: float | None
+) -> None:
+    rng = np.random.default_rng(1)
+    n, per_row = 2000, 300
+    columns = [np.unique((p * rng.random(per_row) ** 2).astype(np.int32)) for _ in range(n)]
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in columns])]).astype(np.int32)
+    indices = np.concatenate(columns)
+    X = sparse.csr_array((rng.normal(size=len(indices)), indices, indptr), shape=(n, p))
+    y = rng.integers(0, 3, n)
+    assert X.nnz > 2**18
+    whole = ds.Bank(epsilon=0.02, half_life=half_life, n_threads=1).update(X, y)
+    parts = ds.Bank(epsilon=0.02, half_life=half_life, n_threads=3)
+    for begin, end in ((0, 100), (100, 1990), (1990, n)):
+        parts.update(X[begin:end], y[begin:end])
+    assert parts.to_bytes() == whole.to_bytes()
 
 
 @pytest.mark.parametrize("fault", ["column", "infinity"])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import page, table
+from benchmarks import page, parallel, table
 from benchmarks.estimate import TRANSFER, estimate
 from benchmarks.experiments import Point, slope
 from benchmarks.harness import Cost, Goal, Row, Task, Work, run
@@ -286,3 +286,9 @@ def test_peers_in_spark_count_every_value(spark: Any) -> None:
         assert sum(mine) == 500
         assert len(mine) == 5 * 2
     df.unpersist()
+
+
+def test_threads_are_compared_by_the_instructions_of_each() -> None:
+    assert set(parallel.LOOPS) <= set(LOOPS)
+    line = parallel.row("flags", 100_000_000, 52_000_000, 50_000_000)
+    assert line == "| flags | 100.0 M | 52.0 M + 50.0 M | 1.02 × | 2.0 % |"

@@ -63,7 +63,7 @@ void check_stream(Kind kind, Weights weights, std::size_t n_classes) {
     CAPTURE(static_cast<int>(weights));
     CAPTURE(n_classes);
     Stream stream(n_classes);
-    Summary summary;
+    Summary summary, ours, theirs;
     for (std::size_t batch = 0; batch < 8; ++batch) {
         // As in a merge: pruned with these in the weight already.
         const bool spent = stream.source.below(3) == 0;
@@ -77,7 +77,7 @@ void check_stream(Kind kind, Weights weights, std::size_t n_classes) {
         const NewValues more =
             stream.add(batch % 2 == 0 ? 60 : kConfig.long_run() + 500, kind, weights, batch);
         stream.fold({added.count + more.count, added.weight + more.weight});
-        stream.state.summary.load(n_classes, summary);
+        stream.state.load(n_classes, summary, ours, theirs);
         const double budget = kConfig.epsilon * stream.state.weight(stream.totals, 0.0, kConfig);
         CHECK(stream.truth.fault(summary, budget, 1e-12) == "");
         double weight = 0.0;
@@ -101,8 +101,23 @@ TEST_CASE("a long run is counted if it is new, else it is sorted") {
         const NewValues added = stream.add(8 * kConfig.long_run(), Kind::bell, Weights::unit, 0);
         for (ClassTotal& total : stream.totals) total.weight *= 1e-9;  // nothing may be pruned
         stream.fold(is_new ? added : NewValues());
-        Summary summary;
-        stream.state.summary.load(2, summary);
+        Summary summary, ours, theirs;
+        stream.state.load(2, summary, ours, theirs);
         CHECK((summary.size() < added.count / 2) == is_new);
+    }
+}
+
+TEST_CASE("long runs of few classes are counted into the cells of the first one") {
+    for (const std::size_t n_classes : {2UL, kFewClasses + 1}) {
+        Stream stream(n_classes);
+        for (int run = 0; run < 3; ++run)
+            stream.fold(stream.add(8 * kConfig.long_run(), Kind::bell, Weights::unit, 0));
+        CHECK(stream.state.counting.size() == (n_classes == 2 ? 1 : 0));
+        if (n_classes > 2) continue;
+        // all values but outliers are in the cells
+        CHECK(stream.state.counting[0].held() > 0.95 * stream.truth.total());
+        // values that are sorted move the cells to the summary
+        stream.fold(stream.add(10, Kind::bell, Weights::unit, 0));
+        CHECK(stream.state.counting.empty());
     }
 }

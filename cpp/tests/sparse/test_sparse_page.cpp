@@ -76,7 +76,7 @@ TEST_CASE("a page sums up complete blocks of a column and keeps its other values
     page.sum_up(marks, block, kConfig, scratch);
     REQUIRE(page.summed.size() == 1);
     REQUIRE(page.state_of(5) != nullptr);
-    CHECK(page.state_of(5)->summary.weight() == static_cast<double>(2 * block));
+    CHECK(page.state_of(5)->held() == static_cast<double>(2 * block));
     CHECK(page.log.size() == 7 + (2 * block + 7 + 3) / 4);
     CHECK(page.waiting[5] == 7);
     CHECK(page.waiting[9] == (2 * block + 7 + 3) / 4);
@@ -88,9 +88,9 @@ TEST_CASE("a page sums up complete blocks of a column and keeps its other values
     for (std::size_t i = 0; i < 2 * block; ++i)
         if (other.append(5, i % 2, 2.0 + static_cast<double>(i), 1.0, block))
             other.sum_up(std::span(marks).subspan(i / block, 1), block, kConfig, scratch);
-    Summary ours, theirs;
-    page.state_of(5)->summary.load(2, ours);
-    other.state_of(5)->summary.load(2, theirs);
+    Summary ours, theirs, held, more;
+    page.state_of(5)->load(2, ours, held, more);
+    other.state_of(5)->load(2, theirs, held, more);
     CHECK(ours.values == theirs.values);
     CHECK(ours.weights == theirs.weights);
     CHECK(ours.hidden == theirs.hidden);

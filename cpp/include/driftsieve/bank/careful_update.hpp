@@ -20,9 +20,10 @@ MatrixView<T> values_of(const CsrView<T, Index>& matrix) {
     return {matrix.data, 0, 1, 1, matrix.n_stored};
 }
 
+inline constexpr std::size_t kPart = std::size_t{1} << 16;  // values that a thread checks at a time
+
 template <class T>
 bool is_sound(const MatrixView<T>& matrix, bool ignore_missing, unsigned n_threads = 1) {
-    constexpr std::size_t kPart = std::size_t{1} << 16;  // values that a thread checks at a time
     const std::size_t chunk = kPart / std::max<std::size_t>(1, matrix.n_cols) + 1;
     std::atomic<bool> sound = true;
     parallel_chunks(matrix.n_rows, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
@@ -31,10 +32,27 @@ bool is_sound(const MatrixView<T>& matrix, bool ignore_missing, unsigned n_threa
     return sound;
 }
 template <class T, class Index>
-bool is_sound(const CsrView<T, Index>& matrix, bool ignore_missing, unsigned = 1) {
-    return are_canonical(std::span(matrix.indices, matrix.n_stored),
-                         std::span(matrix.indptr, matrix.n_rows + 1), matrix.n_cols) &&
-           !find_bad_value(values_of(matrix), ignore_missing);
+bool is_sound(const CsrView<T, Index>& matrix, bool ignore_missing, unsigned n_threads = 1) {
+    const std::span indices(matrix.indices, matrix.n_stored);
+    const MatrixView<T> values = values_of(matrix);
+    // equal numbers of rows, and of values, for each part
+    const std::size_t n_parts = matrix.n_stored / kPart + 1;
+    const auto cut = [=](std::size_t n, std::size_t k) {
+        return n / n_parts * k + n % n_parts * k / n_parts;
+    };
+    std::atomic<bool> sound = matrix.indptr[0] == 0;
+    parallel_chunks(n_parts, 1, n_threads, [&](std::size_t k, std::size_t) {
+        const std::size_t row = cut(matrix.n_rows, k);
+        const std::size_t value = cut(matrix.n_stored, k);
+        if (sound &&
+            (!rows_are_canonical(
+                 indices, std::span(matrix.indptr + row, cut(matrix.n_rows, k + 1) - row + 1),
+                 matrix.n_cols) ||
+             find_bad_value(values.columns(value, cut(matrix.n_stored, k + 1) - value),
+                            ignore_missing)))
+            sound = false;
+    });
+    return sound;
 }
 template <class T>
 MatrixView<T> with_canonical_rows(const MatrixView<T>& matrix) {
@@ -42,19 +60,6 @@ MatrixView<T> with_canonical_rows(const MatrixView<T>& matrix) {
 }
 template <class T, class Index>
 CsrView<T, Index> with_canonical_rows(CsrView<T, Index> matrix) {
-    matrix.is_canonical = true;
-    return matrix;
-}
-
-// Some of the rows, which have been validated.
-template <class T>
-MatrixView<T> part_of(const MatrixView<T>& matrix, std::size_t begin, std::size_t n) {
-    return matrix.rows(begin, n);
-}
-template <class T, class Index>
-CsrView<T, Index> part_of(CsrView<T, Index> matrix, std::size_t begin, std::size_t n) {
-    matrix.indptr += begin;
-    matrix.n_rows = n;
     matrix.is_canonical = true;
     return matrix;
 }

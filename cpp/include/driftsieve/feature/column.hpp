@@ -52,6 +52,8 @@ struct Column {
     }
 
     std::size_t n_classes() const { return moments.size(); }
+    // With the two outer ones; 0 if there are none.
+    std::size_t n_cells() const { return counted == nullptr ? 0 : counted->map().size() + 2; }
 
     void load(const FeatureState& state, double by) {
         load_classes(state, by);
@@ -87,7 +89,7 @@ struct Column {
         double sum = 0.0;
         for (std::size_t i = 0; i < summary.size(); ++i) sum += summary.of(i)[cls];
         if (counted != nullptr && cls < counted->n_classes())
-            sum += counted->sum(cls, 0, counted->map().size() + 2) * factor;
+            sum += counted->sum(cls, 0, n_cells()) * factor;
         return sum;
     }
 };

@@ -316,7 +316,7 @@ struct FeatureState {
     // Cells that cannot be used any more become part of the summary, and the block gets new ones.
     template <class Weight>
     void move_cells(Intake<Weight>& intake) {
-        fold<Weight>(intake.config, intake.scratch);
+        fold<Weight>(intake, intake.block.weight - intake.block.block_weight);
         intake.map = &intake.all.fit(intake.block.column, intake.config.cells());
         intake.finest = intake.all.finest.data();
     }
@@ -345,7 +345,7 @@ struct FeatureState {
         load_with(intake.cells().exact(), intake);
         summary.store(intake.scratch.ours);
         if (intake.scratch.ours.size() > 2 * intake.config.exact_values())
-            fold<Weight>(intake.config, intake.scratch);
+            fold<Weight>(intake, intake.block.weight);
     }
 
     // Adds the values that were counted into cells, and those that were taken out of them.
@@ -397,11 +397,12 @@ struct FeatureState {
         prune(list, intake.block.block_weight, intake.block.weight, intake.config);
     }
 
-    // Makes the counted values part of the summary.
+    // Makes the counted values part of the summary. `weight` is that of all rows so far.
     template <class Weight>
-    void fold(const Config& config, ScratchOf<Weight>& scratch) {
+    void fold(const Intake<Weight>& intake, double weight) {
         using Cell = typename CellBlock<Weight>::Cell;
-        const double weight = held();  // only dense features count
+        const Config& config = intake.config;
+        ScratchOf<Weight>& scratch = intake.scratch;
         CountedCells& counted = counting[0];
         const Room<Cell>& earlier = counted.template room<Cell>();
         if (earlier.empty()) {  // weights of another kind: rare, so the simple way

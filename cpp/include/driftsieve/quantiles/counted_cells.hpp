@@ -45,6 +45,12 @@ class CountedCells {
             return narrow_;
     }
 
+    // Releases spare capacity, which depends on the columns processed before.
+    void shrink() {
+        if (narrow_.capacity() > narrow_.size()) narrow_.shrink_to_fit();
+        if (wide_.capacity() > wide_.size()) wide_.shrink_to_fit();
+    }
+
     void scale(double factor) {
         weight *= factor;
         fullest *= factor;

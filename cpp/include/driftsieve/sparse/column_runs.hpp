@@ -37,34 +37,36 @@ class ColumnRuns {
     void take(std::span<const LoggedValue> log, std::span<const double> weights, double factor,
               std::size_t n_lists, std::size_t n_classes, const ListOf& list_of) {
         n_classes_ = n_classes;
+        is_weighted_ = !weights.empty() || factor != 1.0;
         missing_.clear();
         places_.resize(log.size());
-        const auto weight = [&](std::size_t i) {
-            return factor * (weights.empty() ? 1.0 : weights[i]);
-        };
         // Part k is one class of one list. While parts are filled, offsets_[k + 1] is the present
         // end of part k; afterwards it is the begin of part k + 1.
         offsets_.assign(n_lists * n_classes + 2, 0);
+        std::uint32_t* const places = places_.data();
+        std::uint32_t* const offsets = offsets_.data();
         for (std::size_t i = 0; i < log.size(); ++i) {
             const std::uint32_t list = list_of(i);
-            places_[i] = kNoList;
+            places[i] = kNoList;
             if (list == kNoList) continue;
             if (std::isnan(log[i].value)) {
-                missing_.push_back({list, log[i].cls, weight(i)});
+                missing_.push_back(
+                    {list, log[i].cls, factor * (weights.empty() ? 1.0 : weights[i])});
                 continue;
             }
-            places_[i] = static_cast<std::uint32_t>(list * n_classes + log[i].cls + 1);
-            ++offsets_[places_[i] + 1];
+            places[i] = static_cast<std::uint32_t>(list * n_classes + log[i].cls + 1);
+            ++offsets[places[i] + 1];
         }
         for (std::size_t k = 1; k < offsets_.size(); ++k) offsets_[k] += offsets_[k - 1];
         values_.resize(offsets_.back());
-        is_weighted_ = !weights.empty() || factor != 1.0;
         weights_.resize(is_weighted_ ? values_.size() : 0);
+        double* const to = values_.data();
+        double* const weight_to = weights_.data();
         for (std::size_t i = 0; i < log.size(); ++i) {
-            if (places_[i] == kNoList) continue;
-            const std::size_t at = offsets_[places_[i]]++;
-            values_[at] = log[i].value;
-            if (is_weighted_) weights_[at] = weight(i);
+            if (places[i] == kNoList) continue;
+            const std::size_t at = offsets[places[i]]++;
+            to[at] = log[i].value;
+            if (is_weighted_) weight_to[at] = factor * (weights.empty() ? 1.0 : weights[i]);
         }
     }
 

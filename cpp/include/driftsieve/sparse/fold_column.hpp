@@ -31,14 +31,25 @@ inline Moments moments_of(const BlockColumn& run, std::size_t cls) {
                        run.begin[cls + 1] - begin);
 }
 
-// Chooses cells for a run, and computes the finest cell of each value.
+// Computes the finest cell of each value of a run.
+inline void find_cells(const BlockColumn& run, Scratch& scratch) {
+    scratch.finest.resize(run.size());
+    kernels().finest_cells(run.data, run.size(), scratch.map.rule(), scratch.finest.data());
+}
+
+// The same, in new cells chosen for the run.
 inline void fit_cells(const BlockColumn& run, const Config& config, Scratch& scratch) {
     scratch.values.resize(CellMap::sample_size(run.size()));
     for (std::size_t i = 0; i < scratch.values.size(); ++i)
         scratch.values[i] = run.data[i * CellMap::sample_step(run.size())];
     scratch.map.fit(scratch.values, config.cells());
-    scratch.finest.resize(run.size());
-    kernels().finest_cells(run.data, run.size(), scratch.map.rule(), scratch.finest.data());
+    find_cells(run, scratch);
+}
+
+// Whether the cells of a long run are kept, for later runs to be counted into. With more classes
+// they would take more memory than a summary does.
+inline bool keeps_cells(std::size_t n_classes) {
+    return n_classes <= kFewClasses;
 }
 
 // Adds a run of values of a sparse feature to its moments and its summary. Long runs are counted
@@ -49,13 +60,19 @@ inline void fold_column(FeatureState& state, const BlockColumn& run, const NewVa
     if (config.moments)
         for (std::uint32_t c = 0; c < run.n_classes(); ++c)
             if (run.begin[c + 1] != run.begin[c]) state.of(c).moments.merge(moments_of(run, c));
-    if (added.count >= config.long_run())
-        fit_cells(run, config, scratch);
-    else
+    const bool is_long = added.count >= config.long_run();
+    if (!is_long) {
         scratch.map = CellMap();  // no cells: the values are sorted
+    } else if (state.counting.empty()) {
+        fit_cells(run, config, scratch);
+    } else {
+        scratch.map = state.counting[0].map();
+        find_cells(run, scratch);
+    }
     const double weight = state.weight(totals, weight_of(run), config);
     state.absorb({run, scratch.map, scratch.finest.data(), added.weight, weight}, config, scratch,
-                 Counting::ends);
+                 is_long && keeps_cells(run.n_classes()) ? Counting::goes_on : Counting::ends);
+    for (CountedCells& cells : state.counting) cells.shrink();
 }
 
 }  // namespace driftsieve

@@ -1,210 +1,278 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
+#include <tuple>
 #include <vector>
 
 #include "driftsieve/base/ledger.hpp"
-#include "driftsieve/base/sparse_row.hpp"
+#include "driftsieve/base/parallel.hpp"
+#include "driftsieve/sparse/grouped_values.hpp"
 #include "driftsieve/sparse/row_stamps.hpp"
 #include "driftsieve/sparse/sparse_page.hpp"
 
 namespace driftsieve {
 
-// Adds rows to pages, as far as their values lie in the columns of one thread. Records are seldom
-// in the nearest cache, so rows are taken in pieces, and while one piece is added the records of
-// the next are looked up and asked for.
-template <class T, class Index>
+// Adds the rows of one update to pages, a block of rows at a time. First each thread groups the
+// values of some rows by columns; then each adds the values of some groups to their pages, in the
+// order of the rows. Only the totals of the classes, one addition for each row, are computed by a
+// single thread. The result does not depend on where blocks end.
 class PageFiller {
   public:
-    // `ledger` is that of the store before the first row, when it had `n_classes`.
+    // `ledger` is that of the store, and may have classes that come with these rows; before them
+    // there were `n_classes`.
     PageFiller(const Config& config, const RecordLayout& layout, std::span<SparsePage> pages,
-               const RowStamps& stamps, const Ledger& ledger, std::size_t n_classes)
+               const RowStamps& stamps, Ledger& ledger, std::size_t n_classes, unsigned n_threads)
         : config_(config),
           layout_(layout),
           pages_(pages),
           stamps_(stamps),
           ledger_(ledger),
-          block_(config.long_run()) {
-        ledger_.totals.resize(n_classes);
-    }
+          n_classes_(n_classes),
+          block_(config.long_run()),
+          parts_(std::max(n_threads, 1u)),
+          workers_(parts_.size()) {}
 
-    // Row i. Its values must stay where they are until it has been added.
-    void take_row(std::size_t i, const SparseRow<T, Index>& row) {
-        std::size_t begin = 0;
-        do {
-            const std::size_t count = std::min(row.count - begin, kPiece);
-            take({row.values + begin, row.columns + begin, count, i, begin + count == row.count});
-            begin += count;
-        } while (begin < row.count);
-    }
-    // Adds what has been taken.
-    void finish() { take({}); }
-    // Sums up all blocks that are complete.
-    void sum_up() {
-        for (auto& [page, marks] : marks_) {
-            page->sum_up(marks, block_, config_, scratch_);
-            page->shrink();
+    template <class Rows>
+    void add(const Rows& rows) {
+        for (std::size_t begin = 0; begin < rows.n_rows;) {
+            if (stamps_.epoch(begin) != ledger_.epoch) {
+                sum_up(true);  // with the weights of the epoch in which blocks were completed
+                ledger_.advance(stamps_.epoch(begin));
+            }
+            begin = add_block(rows, begin);
         }
-        marks_.clear();
+        sum_up(true);
+        std::sort(summed_.begin(), summed_.end());
+        summed_.erase(std::unique(summed_.begin(), summed_.end()), summed_.end());
+        in_parallel(summed_.size(), workers_.size(),
+                    [&](std::size_t k, Worker&) { pages_[summed_[k]].shrink(); });
     }
 
-    std::size_t n_admitted() const { return n_admitted_; }
+    std::size_t n_admitted() const {
+        std::size_t n = 0;
+        for (const Worker& worker : workers_) n += worker.n_admitted;
+        return n;
+    }
 
   private:
     static constexpr std::size_t kColumns = SparsePage::kColumns;
-    static constexpr std::size_t kPiece = 128;
+    static constexpr std::size_t kPart = std::size_t{1} << 18;    // values that a thread groups
+    static constexpr std::size_t kFewest = std::size_t{1} << 13;  // worth another thread
 
-    struct Piece {
-        const T* values = nullptr;
-        const Index* columns = nullptr;
-        std::size_t count = 0;
-        std::size_t row = 0;
-        bool ends_row = false;
+    // A column of which a block of values is complete, with the last one in this row.
+    struct NewMark {
+        std::size_t row;
+        std::size_t page;
+        std::size_t place;
+
+        bool operator<(const NewMark& other) const {
+            return std::tie(row, page, place) < std::tie(other.row, other.page, other.place);
+        }
+    };
+    struct Worker {
+        PageScratch scratch;
+        GroupedValues by_page;
+        Room<std::uint32_t> others;  // values of a page that are not atoms
+        std::vector<NewMark> marks;
+        std::size_t n_admitted = 0;
     };
 
     const Config& config_;
     const RecordLayout& layout_;
     std::span<SparsePage> pages_;
     const RowStamps& stamps_;
-    Ledger ledger_;
+    Ledger& ledger_;
+    std::size_t n_classes_;  // up to the present row
     std::size_t block_;
-    std::unordered_map<SparsePage*, std::vector<SparsePage::Mark>> marks_;
-    PageScratch scratch_;
-    std::size_t n_admitted_ = 0;
-    Piece piece_;  // to be added when the next one comes
-    // Of each value of a piece its record; null where the page has to be made ready first.
-    using Records = std::array<std::byte*, kPiece>;
-    Records buffers_[2];
-    std::size_t current_ = 0;  // the one that belongs to piece_
+    std::vector<GroupedValues> parts_;  // of the rows of a block, one for each thread
+    std::vector<Worker> workers_;
+    std::vector<std::size_t> due_;     // pages with marks
+    std::vector<std::size_t> summed_;  // pages whose marks were removed
 
-    void take(const Piece& next) {
-        if (piece_.count > 0 || piece_.ends_row) {
-            ledger_.advance(stamps_.epoch(piece_.row));
-            stamps_.admit_class(ledger_, piece_.row);
-            layout_.squares() == Squares::none ? add<false>(next) : add<true>(next);
-            // after its values: when these are summed up, its weight must not have been spent
-            if (piece_.ends_row) stamps_.add_to(ledger_, piece_.row);
-        } else {
-            std::fill_n(buffers_[1 - current_].begin(), next.count, nullptr);
-        }
-        piece_ = next;
-        current_ = 1 - current_;
+    // Calls work(k, worker) for all k < n; each thread has a worker.
+    template <class Work>
+    void in_parallel(std::size_t n, std::size_t n_threads, const Work& work) {
+        std::atomic<std::size_t> n_begun = 0;
+        parallel_work(n, 1, static_cast<unsigned>(n_threads), [&] {
+            return [&work, &worker = workers_[n_begun++]](std::size_t k, std::size_t) {
+                work(k, worker);
+            };
+        });
     }
 
-    // The record of a column; null if it has none, or has one of an earlier epoch.
-    [[gnu::always_inline]] static std::byte* find(SparsePage* pages, Index index,
-                                                  std::size_t record_bytes, std::int64_t epoch) {
-        const auto column = static_cast<std::size_t>(index);
-        SparsePage& page = pages[column / kColumns];
-        const std::size_t slot = page.slots[column % kColumns];
-        auto* records = reinterpret_cast<std::byte*>(page.records.data());
-        return slot == 0 || page.epoch != epoch ? nullptr : records + (slot - 1) * record_bytes;
+    // Adds rows of one epoch from `begin` on; returns their end.
+    template <class Rows>
+    std::size_t add_block(const Rows& rows, std::size_t begin) {
+        const std::size_t end = stamps_.end_of_epoch(begin);
+        const std::size_t n_values = count_values(rows, begin, end);
+        const std::size_t n_parts = std::clamp<std::size_t>(n_values / kFewest, 1, parts_.size());
+        const std::size_t most = std::min(kPart, n_values / n_parts + 1);
+        std::vector<std::size_t> cuts{begin};
+        while (cuts.back() < end && cuts.size() <= n_parts)
+            cuts.push_back(end_of_values(rows, cuts.back(), end, most));
+        const ColumnGroups groups = ColumnGroups::of(
+            pages_.size() * kColumns, count_values(rows, begin, cuts.back()), kColumns);
+        in_parallel(cuts.size() - 1, n_parts, [&](std::size_t k, Worker&) {
+            parts_[k].take(part_of(rows, cuts[k], cuts[k + 1] - cuts[k]), cuts[k] - begin,
+                           config_.absent_is_missing, groups);
+        });
+        in_parallel(groups.count, n_parts, [&](std::size_t g, Worker& worker) {
+            for (std::size_t k = 0; k + 1 < cuts.size(); ++k)
+                layout_.squares() == Squares::none
+                    ? add_group<false>(parts_[k].of(g), groups, g, begin, worker)
+                    : add_group<true>(parts_[k].of(g), groups, g, begin, worker);
+        });
+        add_totals(begin, cuts.back());
+        sum_up(false);
+        return cuts.back();
     }
 
-    // Adds the piece. Rows that differ in weight or fade have sums of squares.
+    // Adds the values of a group of pages.
     template <bool kWithSquares>
-    void add(const Piece& next) {
-        const auto [values, columns, count, row, ends_row] = piece_;
-        const std::uint32_t cls = stamps_.cls(row);
-        const double weight = stamps_.weight(row);
-        const double squared = weight * weight;
-        // a count stops at kMostRows
-        const std::uint32_t rows = ledger_.totals[cls].rows < RecordLayout::kMostRows;
-        const std::int64_t next_epoch = next.count == 0 ? 0 : stamps_.epoch(next.row);
-        const std::size_t weight_at = layout_.weight_at(cls);
-        const std::size_t squared_at = layout_.squared_at(place_in(layout_.squares(), cls));
-        const std::size_t record_bytes = layout_.bytes();
-        // members would be loaded again after every write to a record
-        SparsePage* const pages = pages_.data();
-        std::byte** const records = buffers_[current_].data();
-        std::byte** const next_records = buffers_[1 - current_].data();
-        const Index* const next_columns = next.columns;
-        const std::size_t next_count = next.count;
-        const auto look_up = [=](std::size_t k) {
-            next_records[k] = find(pages, next_columns[k], record_bytes, next_epoch);
-            __builtin_prefetch(next_records[k]);
-        };
-        for (std::size_t k = 0; k < count; ++k) {
-            if (k < next_count) look_up(k);
-            const double value = static_cast<double>(values[k]) + 0.0;  // there is one zero only
-            const auto bits = std::bit_cast<std::uint64_t>(value);
-            if (records[k] == nullptr || bits == 0) [[unlikely]] {
-                if (bits == 0 && !config_.absent_is_missing) continue;
-                prepare(k, value, next, std::min(k + 1, next_count), next_epoch);
+    void add_group(std::span<const GroupedValue> values, const ColumnGroups& groups, std::size_t g,
+                   std::size_t first_row, Worker& worker) {
+        const std::size_t n_pages = groups.width() / kColumns;
+        SparsePage* const pages = pages_.data() + g * n_pages;
+        if (n_pages == 1) {
+            add_to_page<kWithSquares>(*pages, values, first_row, worker);
+            return;
+        }
+        if (values.size() < 4 * n_pages) {  // too few to be sorted by page
+            constexpr std::size_t kAhead = 8;
+            for (std::size_t begin = 0, end; begin < values.size(); begin = end) {
+                const std::size_t p = values[begin].column / kColumns;
+                for (end = begin; end < values.size() && values[end].column / kColumns == p; ++end)
+                    if (end + 2 * kAhead < values.size()) {
+                        const GroupedValue& next = values[end + kAhead];
+                        pages[values[end + 2 * kAhead].column / kColumns].prefetch();
+                        pages[next.column / kColumns].prefetch(next.column % kColumns,
+                                                               layout_.bytes());
+                    }
+                add_to_page<kWithSquares>(pages[p], values.subspan(begin, end - begin), first_row,
+                                          worker);
             }
-            std::byte* record = records[k];
-            std::byte* of_class = record + weight_at;
+            return;
+        }
+        constexpr std::size_t kAhead = 2;  // pages
+        GroupedValues& by_page = worker.by_page;
+        by_page.take(values, {n_pages, static_cast<unsigned>(std::countr_zero(kColumns))});
+        for (std::size_t p = 0; p < n_pages; ++p)
+            if (!by_page.of(p).empty()) pages[p].prefetch();
+        for (std::size_t p = 0; p < n_pages; ++p) {
+            if (p + kAhead < n_pages)
+                for (const GroupedValue& next : by_page.of(p + kAhead))
+                    pages[p + kAhead].prefetch(next.column, layout_.bytes());
+            add_to_page<kWithSquares>(pages[p], by_page.of(p), first_row, worker);
+        }
+    }
+
+    // Rows that differ in weight or fade have sums of squares; others weigh 1.
+    template <bool kWithSquares>
+    void add_to_page(SparsePage& page, std::span<const GroupedValue> values, std::size_t first_row,
+                     Worker& worker) {
+        if (values.empty()) return;
+        page.rebase(ledger_.epoch, layout_, worker.scratch.feature.ours);
+        // members would be loaded again after every write to a record
+        const RecordLayout layout = layout_;
+        const std::uint32_t* const classes = stamps_.classes().data() + first_row;
+        const std::size_t record_bytes = layout.bytes();
+        if (values.size() > page.n_slots(layout_))
+            for (std::size_t at = 0; at < page.n_slots(layout_) * record_bytes; at += 64)
+                __builtin_prefetch(reinterpret_cast<const std::byte*>(page.records.data()) + at);
+        worker.others.resize(values.size());
+        std::uint32_t* const others = worker.others.data();
+        std::size_t n_others = 0;
+        std::byte* records = page.first_record() - record_bytes;  // slots count from 1
+        for (std::size_t k = 0; k < values.size(); ++k) {
+            const auto [value, column, row] = values[k];
+            const std::size_t place = column % kColumns;
+            if (!page.seen(place)) [[unlikely]] {
+                page.admit(place, value, config_.absent_is_missing, layout_);
+                ++worker.n_admitted;
+                records = page.first_record() - record_bytes;
+            }
+            const std::uint32_t cls = classes[row];
+            const double weight = kWithSquares ? stamps_.weight(first_row + row) : 1.0;
+            std::byte* record = records + page.slots[place] * record_bytes;
+            std::byte* of_class = record + layout.weight_at(cls);
             if constexpr (kWithSquares) {
-                std::byte* sum = record + squared_at;
-                RecordLayout::put(
-                    sum, RecordLayout::at<double>(sum) + (std::isnan(value) ? 0.0 : squared));
+                std::byte* sum = record + layout.squared_at(place_in(layout.squares(), cls));
+                RecordLayout::put(sum, RecordLayout::at<double>(sum) +
+                                           (std::isnan(value) ? 0.0 : weight * weight));
             } else {
                 std::byte* seen = of_class + RecordLayout::kRows;
-                RecordLayout::put(seen, RecordLayout::at<std::uint32_t>(seen) + rows);
+                const auto rows = RecordLayout::at<std::uint32_t>(seen);
+                RecordLayout::put(seen, rows + (rows != RecordLayout::kMostRows ? 1u : 0u));
             }
             // equal bits are equal values: missing ones are no atoms
-            if (RecordLayout::at<std::uint64_t>(record) == bits) {
+            if (RecordLayout::at<std::uint64_t>(record) == std::bit_cast<std::uint64_t>(value))
                 RecordLayout::put(of_class, RecordLayout::at<double>(of_class) + weight);
-            } else {
-                const auto column = static_cast<std::size_t>(columns[k]);
-                log(pages[column / kColumns], column % kColumns, cls, value, weight);
+            else
+                others[n_others++] = static_cast<std::uint32_t>(k);
+        }
+        if (n_others == 0) return;
+        page.append_all(
+            n_others,
+            [=](std::size_t i) {
+                const auto& [value, column, row] = values[others[i]];
+                return LoggedValue{value, classes[row], column % std::uint32_t{kColumns}};
+            },
+            [&](std::size_t i) {
+                return kWithSquares ? stamps_.weight(first_row + values[others[i]].row) : 1.0;
+            },
+            block_,
+            [&](std::size_t i) {
+                const auto& [value, column, row] = values[others[i]];
+                worker.marks.push_back({first_row + row,
+                                        static_cast<std::size_t>(&page - pages_.data()),
+                                        column % kColumns});
+            });
+    }
+
+    // Adds rows to the totals, and gives pages the new marks with the weight of the rows before.
+    void add_totals(std::size_t begin, std::size_t end) {
+        std::vector<NewMark> marks;
+        for (Worker& worker : workers_) {
+            marks.insert(marks.end(), worker.marks.begin(), worker.marks.end());
+            worker.marks.clear();
+        }
+        std::sort(marks.begin(), marks.end());
+        auto mark = marks.begin();
+        for (std::size_t i = begin; i < end; ++i) {
+            n_classes_ = std::max<std::size_t>(n_classes_, stamps_.cls(i) + 1);
+            if (mark != marks.end() && mark->row == i) {
+                const double weight = ledger_.weight();
+                for (; mark != marks.end() && mark->row == i; ++mark) {
+                    SparsePage& page = pages_[mark->page];
+                    if (page.marks.empty()) due_.push_back(mark->page);
+                    page.marks.push_back({mark->place, n_classes_, weight});
+                }
             }
+            stamps_.add_to(ledger_, i);
         }
-        for (std::size_t k = count; k < next_count; ++k) look_up(k);
     }
 
-    // Makes the page of value k ready for it. Of the next piece so many have been looked up.
-    [[gnu::noinline]] void prepare(std::size_t k, double value, const Piece& next,
-                                   std::size_t n_looked_up, std::int64_t next_epoch) {
-        const auto column = static_cast<std::size_t>(piece_.columns[k]);
-        SparsePage& page = pages_[column / kColumns];
-        const RecordUnit* const before = page.records.data();
-        if (page.epoch != ledger_.epoch) {
-            sum_up(page);  // with weights of the epoch in which the blocks were completed
-            page.rebase(ledger_.epoch, layout_, scratch_.feature.ours);
-        }
-        if (!page.seen(column % kColumns)) {
-            page.admit(column % kColumns, value, config_.absent_is_missing, layout_);
-            ++n_admitted_;
-        }
-        const auto look_up = [&](std::span<const Index> columns, Records& records,
-                                 std::int64_t epoch) {
-            const auto below = [](Index index, std::size_t least) {
-                return static_cast<std::size_t>(index) < least;
-            };
-            const std::size_t first = column / kColumns * kColumns;
-            auto at = std::lower_bound(columns.begin(), columns.end(), first, below);
-            for (; at != columns.end() && below(*at, first + kColumns); ++at)
-                records[static_cast<std::size_t>(at - columns.begin())] =
-                    find(pages_.data(), *at, layout_.bytes(), epoch);
+    // Sums up complete blocks: all of them, or those of pages in which they are most of the log,
+    // because the whole log is read for that.
+    void sum_up(bool all) {
+        const auto waits = [&](std::size_t p) {
+            return !all && 2 * pages_[p].marks.size() * block_ < pages_[p].log.size();
         };
-        look_up({piece_.columns, piece_.count}, buffers_[current_], ledger_.epoch);
-        if (page.records.data() != before)  // all records of the page have moved
-            look_up({next.columns, n_looked_up}, buffers_[1 - current_], next_epoch);
-    }
-
-    void log(SparsePage& page, std::size_t place, std::uint32_t cls, double value, double weight) {
-        // a page that needs more room first gets rid of what can be summed up
-        if (page.log.size() == page.log.capacity()) [[unlikely]]
-            sum_up(page);
-        if (page.append(place, cls, value, weight, block_)) [[unlikely]]
-            marks_[&page].push_back({place, ledger_.totals.size(), ledger_.weight()});
-    }
-
-    [[gnu::noinline]] void sum_up(SparsePage& page) {
-        const auto found = marks_.find(&page);
-        if (found == marks_.end()) return;
-        page.sum_up(found->second, block_, config_, scratch_);
-        marks_.erase(found);
-        // else the same might be done again soon, for few values
-        if (2 * page.log.size() > page.log.capacity()) page.log.reserve(2 * page.log.capacity());
+        const auto first = std::partition(due_.begin(), due_.end(), waits);
+        const auto begin = static_cast<std::size_t>(first - due_.begin());
+        in_parallel(due_.size() - begin, workers_.size(), [&](std::size_t k, Worker& worker) {
+            SparsePage& page = pages_[due_[begin + k]];
+            page.sum_up(page.marks, block_, config_, worker.scratch);
+            page.marks.clear();
+        });
+        summed_.insert(summed_.end(), first, due_.end());
+        due_.resize(begin);
     }
 };
 

@@ -12,6 +12,19 @@
 
 namespace driftsieve {
 
+// Some of the rows, which have been validated.
+template <class T>
+MatrixView<T> part_of(const MatrixView<T>& matrix, std::size_t begin, std::size_t n) {
+    return matrix.rows(begin, n);
+}
+template <class T, class Index>
+CsrView<T, Index> part_of(CsrView<T, Index> matrix, std::size_t begin, std::size_t n) {
+    matrix.indptr += begin;
+    matrix.n_rows = n;
+    matrix.is_canonical = true;
+    return matrix;
+}
+
 // Calls use(i, row) with each dense row for a sparse store, without its zeros; if zeros count as
 // values, with its zeros and without its missing values.
 template <class T, class Use>

@@ -35,8 +35,17 @@ class RowStamps {
     }
 
     std::size_t size() const { return classes_.size(); }
+    std::span<const std::uint32_t> classes() const { return classes_; }
     std::uint32_t cls(std::size_t i) const { return classes_[i]; }
     std::int64_t epoch(std::size_t i) const { return is_plain_ ? epoch_ : epochs_[i]; }
+    // The first row after row i that has another epoch: later rows have later ones.
+    std::size_t end_of_epoch(std::size_t i) const {
+        if (is_plain_) return size();
+        const auto begin = epochs_.begin();
+        return static_cast<std::size_t>(
+            std::upper_bound(begin + static_cast<std::ptrdiff_t>(i), epochs_.end(), epochs_[i]) -
+            begin);
+    }
     double weight(std::size_t i) const { return is_plain_ ? 1.0 : weights_[i]; }
     // Whether nothing fades and every row weighs 1.
     bool all_1() const { return all_1_; }

@@ -104,16 +104,23 @@ class SparseBounds {
     // Bytes of a value that is summed up, including its share of the state, which is made for many
     // values.
     std::size_t bytes_of_sum(std::size_t n_classes, bool is_wide) const {
-        return PackedSummary::bytes_of_row(n_classes, is_wide) + 1 +
-               (kState + FeatureState::most_class_bytes(n_classes)) / config_.long_run();
+        const std::size_t cells =
+            keeps_cells(n_classes) ? CountedCells::most_bytes(config_.cells(), n_classes, is_wide)
+                                   : 0;
+        return PackedSummary::bytes_of_row(n_classes, is_wide) + 2 +
+               (kState + FeatureState::most_class_bytes(n_classes) + cells) / config_.long_run();
     }
 
     // Of the existing states.
     std::size_t state_bytes(const SparsePage& page, std::size_t n_classes, bool is_wide) const {
         std::size_t bytes = page.summed.size() * kState;
-        for (const SparsePage::Summed& column : page.summed)
+        for (const SparsePage::Summed& column : page.summed) {
             bytes += column.state.nbytes() + FeatureState::most_class_bytes(n_classes) +
                      column.state.summary.most_growth(n_classes, is_wide);
+            if (const CountedCells* counted = column.state.counted())  // may become mini-bins
+                bytes +=
+                    (counted->map().size() + 2) * PackedSummary::bytes_of_row(n_classes, is_wide);
+        }
         return bytes;
     }
 

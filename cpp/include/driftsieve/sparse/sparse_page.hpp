@@ -25,13 +25,13 @@ struct PageScratch {
     std::vector<std::uint32_t> lists;
 };
 
-// All that is known of kColumns sparse columns side by side. Pages do not know of each other, so
-// threads that work on different pages need not wait for each other.
+// The state of kColumns neighbouring sparse columns. Pages are independent of each other, so
+// several threads can change different pages at once.
 //
-// A column that was seen has a record (see RecordLayout). The first value that it showed is its
-// *atom*, and a row that repeats it costs one addition. Other values are appended to the log of the
-// page. Those of a column are summed up in blocks of a fixed number, whatever other columns do; a
-// block that is complete has a mark until the page has time for it.
+// A column that has occurred has a record (see RecordLayout). Its first value is its *atom*, and a
+// row with the same value costs one addition. Other values are appended to the log of the page.
+// The logged values of a column are summed up in blocks of a fixed number, independently of other
+// columns. A complete block has a mark until it is summed up.
 struct alignas(64) SparsePage {
     static constexpr std::size_t kColumns = 64;
 
@@ -39,45 +39,57 @@ struct alignas(64) SparsePage {
     std::vector<RecordUnit> records;                                // by slot
     std::int64_t epoch = std::numeric_limits<std::int64_t>::min();  // of all weights
     std::vector<LoggedValue> log;
-    std::uint64_t spent = 0;             // values at the begin of the log that are not NewValues
+    std::uint64_t spent = 0;  // values at the beginning of the log that are not NewValues
     std::vector<std::uint32_t> waiting;  // by place, values in the log; empty: none
     std::vector<double> weights;         // of the log; empty: all 1
-    // A column that was summed up, or has missing values.
+    // A column of which values were summed up or are missing.
     struct Summed {
         std::uint64_t place;
         FeatureState state;
     };
     std::vector<Summed> summed;
 
-    // A block of values that is complete, and what all rows weighed before its last one came.
+    // A block of values that is complete, with the number of classes and the weight of all rows
+    // before the row of its last value.
     struct Mark {
         std::size_t place;
         std::size_t n_classes;
         double weight;
     };
+    std::vector<Mark> marks;  // during an update, those of blocks that are not summed up yet
 
     bool seen(std::size_t place) const { return slots[place] != 0; }
     std::size_t n_slots(const RecordLayout& layout) const {
         return records.size() / layout.units();
     }
+    std::byte* first_record() { return reinterpret_cast<std::byte*>(records.data()); }
     std::byte* record(std::size_t place, const RecordLayout& layout) {
-        return reinterpret_cast<std::byte*>(records.data()) + (slots[place] - 1u) * layout.bytes();
+        return first_record() + (slots[place] - 1u) * layout.bytes();
     }
     const std::byte* record(std::size_t place, const RecordLayout& layout) const {
         return reinterpret_cast<const std::byte*>(records.data()) +
                (slots[place] - 1u) * layout.bytes();
     }
+    // Prefetches what adding a value needs: first the page itself, and later what it points to.
+    void prefetch() const {
+        __builtin_prefetch(&slots);
+        __builtin_prefetch(&records);
+        __builtin_prefetch(&waiting);
+    }
     void prefetch(std::size_t place, std::size_t record_bytes) const {
         const auto at = reinterpret_cast<std::uintptr_t>(records.data());
         __builtin_prefetch(
             reinterpret_cast<const void*>(at + slots[place] * record_bytes - record_bytes));
+        if (waiting.empty()) return;
+        __builtin_prefetch(&waiting[place]);
+        __builtin_prefetch(log.data() + log.size());
     }
 
-    // Values that are never met: those of columns whose missing values came first.
+    // The atom of a column whose first value was missing: no value is equal to it.
     static constexpr double kNoAtom = -std::numeric_limits<double>::infinity();
     static bool has_atom(double value) { return value != kNoAtom; }
 
-    // Makes the record of a column, whose atom is `value`, if that can be one.
+    // Makes the record of a column. `value` becomes its atom unless it is missing or 0.
     void admit(std::size_t place, double value, bool zeros_count, const RecordLayout& layout) {
         const std::size_t n = n_slots(layout) + 1;
         if (n * layout.units() > records.capacity())
@@ -86,24 +98,48 @@ struct alignas(64) SparsePage {
         slots[place] = static_cast<std::uint8_t>(n_slots(layout));
         layout.set_value(record(place, layout), std::isnan(value) || (value == 0.0 && !zeros_count)
                                                     ? kNoAtom
-                                                    : value + 0.0);  // there is one zero, not two
+                                                    : value + 0.0);  // -0 becomes 0
     }
 
     static constexpr std::size_t kNoBlocks = static_cast<std::size_t>(-1);
-    // Returns whether a block of `size` values is complete now, for which a mark is to be made.
+    // Appends n values, value_of(i) with weight_of(i). Calls complete(i) if a block of `size`
+    // values of a column is complete with value i; the caller then makes a mark.
+    template <class ValueOf, class WeightOf, class Complete>
+    void append_all(std::size_t n, const ValueOf& value_of, const WeightOf& weight_of,
+                    std::size_t size, const Complete& complete) {
+        const std::size_t before = log.size();
+        bool all_1 = weights.empty();
+        for (std::size_t i = 0; i < n; ++i) all_1 = all_1 && weight_of(i) == 1.0;
+        if (!all_1) {
+            weights.resize(before, 1.0);
+            make_room(weights, n);
+            weights.resize(before + n);
+            double* const to = weights.data() + before;
+            for (std::size_t i = 0; i < n; ++i) to[i] = weight_of(i);
+        }
+        make_room(log, n);
+        log.resize(before + n);
+        if (waiting.empty()) waiting.assign(kColumns, 0);
+        LoggedValue* const to = log.data() + before;
+        std::uint32_t* const n_waiting = waiting.data();
+        for (std::size_t i = 0; i < n; ++i) {
+            const LoggedValue item = value_of(i);
+            to[i] = item;
+            if (++n_waiting[item.place] < size) [[likely]]
+                continue;
+            n_waiting[item.place] = 0;
+            complete(i);
+        }
+    }
+    // The same for one value; returns whether a block is complete.
     bool append(std::size_t place, std::uint32_t cls, double value, double weight,
                 std::size_t size) {
-        if (weight != 1.0 || !weights.empty()) {
-            if (weights.empty()) weights.assign(log.size(), 1.0);
-            make_room(weights);
-            weights.push_back(weight);
-        }
-        make_room(log);
-        log.push_back({value, cls, static_cast<std::uint32_t>(place)});
-        if (waiting.empty()) waiting.assign(kColumns, 0);
-        if (++waiting[place] < size) return false;
-        waiting[place] = 0;
-        return true;
+        bool is_complete = false;
+        const LoggedValue item{value, cls, static_cast<std::uint32_t>(place)};
+        append_all(
+            1, [&](std::size_t) { return item; }, [&](std::size_t) { return weight; }, size,
+            [&](std::size_t) { is_complete = true; });
+        return is_complete;
     }
 
     FeatureState* state_of(std::size_t place) {
@@ -116,7 +152,7 @@ struct alignas(64) SparsePage {
     }
     FeatureState& make_state(std::size_t place) {
         if (FeatureState* known = state_of(place)) return *known;
-        make_room(summed);
+        make_room(summed, 1);
         return summed.emplace_back(Summed{place, {}}).state;
     }
 
@@ -141,7 +177,7 @@ struct alignas(64) SparsePage {
     // Sums up blocks of `size` values, given their marks in the order in which they were made.
     void sum_up(std::span<const Mark> marks, std::size_t size, const Config& config,
                 PageScratch& scratch) {
-        // the lists of a column, one for each block, stand side by side
+        // a column has a list for each of its blocks, with consecutive numbers
         std::array<std::size_t, kColumns + 1> first_list{};
         std::size_t n_classes = 0;
         for (const Mark& mark : marks) {
@@ -149,20 +185,29 @@ struct alignas(64) SparsePage {
             n_classes = std::max(n_classes, mark.n_classes);
         }
         for (std::size_t k = 1; k <= kColumns; ++k) first_list[k] += first_list[k - 1];
-        std::vector<NewValues> added(marks.size());
-        std::array<std::size_t, kColumns> passed{};
+        struct Next {
+            std::size_t list;
+            std::size_t room;  // in that list
+        };
+        std::array<Next, kColumns> next;
+        for (std::size_t k = 0; k < kColumns; ++k) next[k] = {first_list[k], size};
         scratch.lists.resize(log.size());
-        for (std::size_t i = 0; i < log.size(); ++i) {
-            const std::size_t place = log[i].place;
-            const std::size_t list = first_list[place] + passed[place]++ / size;
-            const bool is_marked = list < first_list[place + 1];
-            scratch.lists[i] = is_marked ? static_cast<std::uint32_t>(list) : ColumnRuns::kNoList;
-            if (!is_marked || i < spent || std::isnan(log[i].value)) continue;
-            ++added[list].count;
-            added[list].weight += weights.empty() ? 1.0 : weights[i];
-        }
         scratch.runs.take(log, weights, 1.0, marks.size(), n_classes,
-                          [&](std::size_t i) { return scratch.lists[i]; });
+                          [items = log.data(), lists = scratch.lists.data(), next = next.data(),
+                           first_list = first_list.data(), size](std::size_t i) {
+                              const std::size_t place = items[i].place;
+                              const std::size_t list = next[place].list;
+                              if (list >= first_list[place + 1])
+                                  return lists[i] = ColumnRuns::kNoList;
+                              if (--next[place].room == 0) next[place] = {list + 1, size};
+                              return lists[i] = static_cast<std::uint32_t>(list);
+                          });
+        std::vector<NewValues> not_new(marks.size());
+        for (std::size_t i = 0; i < spent; ++i) {
+            if (scratch.lists[i] == ColumnRuns::kNoList || std::isnan(log[i].value)) continue;
+            ++not_new[scratch.lists[i]].count;
+            not_new[scratch.lists[i]].weight += weights.empty() ? 1.0 : weights[i];
+        }
         for (const Mark& mark : marks) {
             const std::size_t list = first_list[mark.place]++;
             // missing ones first: what may be hidden is a share of the weight without them
@@ -175,9 +220,11 @@ struct alignas(64) SparsePage {
             std::vector<ClassTotal> totals(mark.n_classes);
             totals[0].weight = mark.weight;  // the sum is all that matters
             const BlockColumn run = scratch.runs.of(list, mark.n_classes);
-            if (run.size() > 0)
-                fold_column(make_state(mark.place), run, added[list], totals, config,
-                            scratch.feature);
+            if (run.size() == 0) continue;
+            NewValues added{run.size() - not_new[list].count, 0.0};
+            if (added.count > 0)
+                added.weight = std::max(0.0, weight_of(run) - not_new[list].weight);
+            fold_column(make_state(mark.place), run, added, totals, config, scratch.feature);
         }
         drop(scratch.lists);
     }
@@ -195,7 +242,7 @@ struct alignas(64) SparsePage {
         shrink();
     }
 
-    // Room that is no longer needed goes.
+    // Releases spare capacity.
     void shrink() {
         shrink(log);
         shrink(weights);
@@ -213,7 +260,7 @@ struct alignas(64) SparsePage {
         records.swap(wide);
     }
 
-    // There is room for this many records, and in other lists for a power of 2.
+    // Capacity for n records; that of other lists is a power of 2.
     static std::size_t room_for_records(std::size_t n) {
         return n == 0 ? 0 : n <= 4 ? 4 : n <= 16 ? 16 : kColumns;
     }
@@ -228,9 +275,10 @@ struct alignas(64) SparsePage {
     }
 
   private:
+    // For n more items.
     template <class Items>
-    static void make_room(Items& items) {
-        if (items.size() == items.capacity()) items.reserve(std::bit_ceil(items.size() + 1));
+    static void make_room(Items& items, std::size_t n) {
+        if (items.size() + n > items.capacity()) items.reserve(std::bit_ceil(items.size() + n));
     }
     template <class Items>
     static void shrink(Items& items) {
@@ -241,19 +289,21 @@ struct alignas(64) SparsePage {
         items.swap(kept);
     }
 
-    // Leaves the values that are in no list.
+    // Removes the values that are in a list.
     void drop(std::span<const std::uint32_t> lists) {
-        std::size_t kept = 0;
-        std::size_t kept_spent = 0;
-        for (std::size_t i = 0; i < log.size(); ++i) {
-            if (lists[i] != ColumnRuns::kNoList) continue;
-            if (i < spent) ++kept_spent;
-            if (!weights.empty()) weights[kept] = weights[i];
-            log[kept++] = log[i];
-        }
-        spent = kept_spent;
-        log.resize(kept);
-        if (!weights.empty()) weights.resize(kept);
+        const auto keep = [lists](auto* items) {
+            std::size_t kept = 0;
+            for (std::size_t i = 0; i < lists.size(); ++i) {
+                items[kept] = items[i];
+                kept += lists[i] == ColumnRuns::kNoList;
+            }
+            return kept;
+        };
+        spent = static_cast<std::uint64_t>(
+            std::count(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(spent),
+                       ColumnRuns::kNoList));
+        if (!weights.empty()) weights.resize(keep(weights.data()));
+        log.resize(keep(log.data()));
     }
 };
 

@@ -81,13 +81,13 @@ class SparseReader {
     // Sorts logged values by column. Returns a bit for each column that has some.
     std::uint64_t take_log(const SparsePage& page, double factor, std::size_t begin,
                            std::size_t end) {
+        runs_.take(page.log, page.weights, factor, kColumns, n_classes(),
+                   [items = page.log.data(), begin, end](std::size_t i) {
+                       const std::uint32_t place = items[i].place;
+                       return place < begin || place >= end ? ColumnRuns::kNoList : place;
+                   });
         std::uint64_t logged = 0;
-        runs_.take(page.log, page.weights, factor, kColumns, n_classes(), [&](std::size_t i) {
-            const std::uint32_t place = page.log[i].place;
-            if (place < begin || place >= end) return ColumnRuns::kNoList;
-            logged |= std::uint64_t{1} << place;
-            return place;
-        });
+        for (const LoggedValue& item : page.log) logged |= std::uint64_t{1} << item.place;
         return logged;
     }
 
@@ -145,6 +145,7 @@ class SparseReader {
                   double factor) {
         column_.reset(n_classes());
         if (state != nullptr) column_.load(*state, factor);
+        if (n_bins_ == 0 && column_.counted != nullptr) move_cells();
         const double value = layout_.value(record);
         const double atom = SparsePage::has_atom(value) ? value : 0.0;
         const BlockColumn run = runs_.of(place, n_classes());
@@ -168,6 +169,7 @@ class SparseReader {
             } else {
                 for (std::size_t i = 0; i < column_.summary.size(); ++i)
                     seen += column_.summary.of(i)[c];
+                seen += counted(c, 0, column_.n_cells());
                 for (std::size_t i = run.begin[c]; i < run.begin[c + 1]; ++i) seen += run.weight(i);
             }
             column_.not_0[c] = seen;
@@ -191,6 +193,23 @@ class SparseReader {
         }
     }
 
+    // Makes the cells part of the summary.
+    void move_cells() {
+        column_.counted->load(n_classes(), scratch_.theirs);
+        if (column_.factor != 1.0) scratch_.theirs.scale(column_.factor);
+        merge_summaries(column_.summary, scratch_.theirs, scratch_.merged);
+        std::swap(column_.summary, scratch_.merged);
+        column_.counted = nullptr;
+    }
+
+    // Weight of a class in cells [begin, end).
+    double counted(std::size_t cls, std::size_t begin, std::size_t end) const {
+        const CountedCells* cells = column_.counted;
+        return cells == nullptr || cls >= cells->n_classes()
+                   ? 0.0
+                   : cells->sum(cls, begin, end) * column_.factor;
+    }
+
     // If 0 covers all ranks at which bins are cut, all edges are 0, and values need no order. The
     // summary is then the weight below, at and above 0, which is exact.
     bool only_sides_matter(const BlockColumn& run) {
@@ -201,6 +220,17 @@ class SparseReader {
         double total = 0.0;
         for (const double zeros : std::span(sides_).subspan(n, n)) total += zeros;
         if (total == 0.0) return false;
+        double hidden = column_.summary.most_hidden();
+        if (column_.counted != nullptr) {
+            // if zeros are values, the cell that begins at 0 may have zeros and others
+            if (config_.absent_is_missing) return false;
+            const std::size_t at_0 = column_.counted->map().index(0.0);
+            for (std::size_t c = 0; c < n; ++c) {
+                sides_[c] += counted(c, 0, at_0);
+                sides_[2 * n + c] += counted(c, at_0, column_.n_cells());
+            }
+            hidden += column_.counted->fullest * column_.factor;
+        }
         for (std::size_t i = 0; i < column_.summary.size(); ++i)
             for (std::size_t c = 0; c < n; ++c)
                 sides_[side_of(column_.summary.values[i]) + c] += column_.summary.of(i)[c];
@@ -214,7 +244,7 @@ class SparseReader {
             !(side[0] < edge_goal(0, total, n_bins_) * (1.0 - kSlack) &&
               side[0] + side[1] > edge_goal(n_bins_ - 2, total, n_bins_) * (1.0 + kSlack)))
             return false;
-        const double hidden = column_.summary.most_hidden();
+        column_.counted = nullptr;
         column_.summary.reset(3, n);
         for (std::size_t k = 0; k < 3; ++k) {
             column_.summary.values[k] = static_cast<double>(k) - 1.0;

@@ -10,24 +10,21 @@
 #include <vector>
 
 #include "driftsieve/base/ledger.hpp"
-#include "driftsieve/base/parallel.hpp"
 #include "driftsieve/base/require.hpp"
 #include "driftsieve/memory/coming.hpp"
-#include "driftsieve/sparse/column_shares.hpp"
 #include "driftsieve/sparse/page_filler.hpp"
-#include "driftsieve/sparse/row_shapes.hpp"
 #include "driftsieve/sparse/sparse_bounds.hpp"
 #include "driftsieve/sparse/sparse_page.hpp"
 #include "driftsieve/sparse/sparse_reader.hpp"
 
 namespace driftsieve {
 
-// Features that are 0 in most rows. Zeros are never pushed: the zero weight of a feature in a class
-// is what the class weighs less the weight of its other values, since fading is linear. So a
-// feature that is first seen late has the right zeros behind it, at no cost.
+// Features that are 0 in most rows. Zeros are not stored: the zero weight of a feature in a class
+// is the weight of the class minus that of its other values, because fading is linear. So a feature
+// that first occurs late has the right weight of zeros for all earlier rows.
 //
-// Columns are kept in pages, see SparsePage; threads take ranges of pages. Every decision depends
-// on the rows alone, never on the edges of a batch or on the number of threads.
+// Columns are stored in pages: see SparsePage. The state depends on the rows only, never on how
+// they are divided into batches or on the number of threads.
 class SparseStore {
   public:
     SparseStore() = default;
@@ -50,7 +47,7 @@ class SparseStore {
     // Whether rows fade or differ in weight.
     bool keeps_squares() const { return layout_.squares() != Squares::none; }
 
-    // Rows that are canonical.
+    // Adds canonical rows: see PageFiller.
     template <class Rows>
     void update(const Rows& rows, const RowInfo& info, const Fading& fading, unsigned n_threads) {
         const RowStamps stamps(info, rows.n_rows, fading, ledger_);
@@ -58,19 +55,13 @@ class SparseStore {
         if (!stamps.all_1()) keep_squares();
         const std::size_t n_classes = ledger_.totals.size();
         admit_classes(stamps.n_classes());
-        const ColumnShares shares = column_shares(rows, n_columns_, kColumns, n_threads);
-        std::vector<std::size_t> n_admitted(shares.size());
-        parallel_chunks(shares.size(), 1, n_threads, [&](std::size_t k, std::size_t) {
-            n_admitted[k] = fill(rows, shares.cuts[k], shares.cuts[k + 1], stamps, n_classes);
-        });
-        for (const std::size_t n : n_admitted) n_slots_ += n;
-        for (std::size_t i = 0; i < stamps.size(); ++i) {
-            ledger_.advance(stamps.epoch(i));
-            stamps.add_to(ledger_, i);
-        }
+        PageFiller filler(config_, layout_, pages_, stamps, ledger_, n_classes, n_threads);
+        filler.add(rows);
+        n_slots_ += filler.n_admitted();
     }
 
-    // `other` (taken by value: it is used up) saw other rows; its column j is our target[j].
+    // Adds `other` (passed by value, because it is consumed), which has other rows. Its column j is
+    // target[j] here.
     void merge(SparseStore other, std::span<const std::size_t> target,
                std::span<const std::uint32_t> class_map, std::size_t n_classes,
                unsigned /*n_threads*/) {
@@ -107,7 +98,7 @@ class SparseStore {
             }
         }
         for (SparsePage& page : pages_) {
-            // lists were pruned with all rows in the weight
+            // summaries were pruned for the weight of all rows: no logged value is new to them
             page.spent = page.log.size();
             page.sum_up_most(config_.exact_values(), {0, n_classes, ledger_.weight()}, config_,
                              scratch);
@@ -124,7 +115,7 @@ class SparseStore {
             SparsePage page = pages_[p];
             page.rebase(ledger_.epoch, layout_, scratch);
             const auto column_of = [&](std::size_t place) {
-                return p * kColumns + place - begin;  // beyond `count` if it is none of the part
+                return p * kColumns + place - begin;  // beyond `count` if it is not in the part
             };
             for (std::size_t place = 0; place < kColumns; ++place) {
                 if (!page.seen(place) || column_of(place) >= count) continue;
@@ -158,8 +149,8 @@ class SparseStore {
         return result;
     }
 
-    // What reads these features, zeros included: reader(lo, hi, fill, visit), see SparseReader;
-    // several threads may use it. Reading never changes the store.
+    // Returns a reader of features, including zeros: reader(lo, hi, fill, visit), see SparseReader.
+    // Several threads may use it.
     auto reader(const Ledger& now, std::size_t n_bins) const {
         return [this, &now, n_bins](std::size_t lo, std::size_t hi, const auto& fill,
                                     const auto& visit) {
@@ -183,7 +174,7 @@ class SparseStore {
         return bounds().bytes_with(rows, coming);
     }
 
-    // Stored are pages of which a column was seen.
+    // Stores the pages that have a column with values.
     template <class Archive>
     void archive(Archive& ar) {
         ar(ledger_);
@@ -248,31 +239,6 @@ class SparseStore {
         layout_ = layout;
     }
 
-    // Adds the values of rows in the columns [lo, hi); returns how many columns are new.
-    template <class T, class Index>
-    std::size_t fill(const CsrView<T, Index>& rows, std::size_t lo, std::size_t hi,
-                     const RowStamps& stamps, std::size_t n_classes) {
-        PageFiller<T, Index> filler(config_, layout_, pages_, stamps, ledger_, n_classes);
-        for_each_sparse_row(rows, config_.absent_is_missing, [&](std::size_t i, const auto& row) {
-            filler.take_row(i, part_of(row, lo, hi));
-        });
-        filler.finish();
-        filler.sum_up();
-        return filler.n_admitted();
-    }
-    template <class T>
-    std::size_t fill(const MatrixView<T>& rows, std::size_t lo, std::size_t hi,
-                     const RowStamps& stamps, std::size_t n_classes) {
-        PageFiller<double, std::int64_t> filler(config_, layout_, pages_, stamps, ledger_,
-                                                n_classes);
-        for_each_sparse_row(rows, config_.absent_is_missing, [&](std::size_t i, const auto& row) {
-            filler.take_row(i, part_of(row, lo, hi));
-            filler.finish();  // the next row is written where this one is
-        });
-        filler.sum_up();
-        return filler.n_admitted();
-    }
-
     SparsePage& page_of(std::size_t column) { return pages_[column / kColumns]; }
     const SparsePage& page_of(std::size_t column) const { return pages_[column / kColumns]; }
     SparseBounds bounds() const { return {config_, layout_, pages_, n_columns_, n_slots_}; }
@@ -287,7 +253,7 @@ class SparseStore {
         if (n_classes > layout_.room()) lay_out(RecordLayout(n_classes, layout_.squares()));
     }
 
-    // From now on; all rows so far weigh 1 each and do not fade.
+    // Keeps squares from now on. All rows so far weigh 1 each and do not fade.
     void keep_squares() {
         if (keeps_squares()) return;
         lay_out(RecordLayout(layout_.room(), config_.squares()));
@@ -306,11 +272,14 @@ class SparseStore {
                 for (std::size_t i = 0; i < summary.size(); ++i)
                     for (std::size_t c = 0; c < summary.n_classes; ++c)
                         add(column.place, c, summary.of(i)[c]);
+                if (const CountedCells* counted = column.state.counted())
+                    for (std::size_t c = 0; c < counted->n_classes(); ++c)
+                        add(column.place, c, counted->sum(c, 0, counted->map().size() + 2));
             }
         }
     }
 
-    // The page of a column, with the column admitted and weights of the present epoch.
+    // The page of a column, with a record for the column and weights at the present epoch.
     SparsePage& admit(std::size_t column, double value) {
         SparsePage& page = page_of(column);
         Summary scratch;
@@ -321,7 +290,8 @@ class SparseStore {
         return page;
     }
 
-    // A value of a column that has been admitted, whose row and square were counted.
+    // Adds a value of a column that has a record. Its row and its squared weight are counted
+    // already.
     void add_value(std::size_t column, std::uint32_t cls, double value, double weight) {
         SparsePage& page = page_of(column);
         std::byte* record = page.record(column % kColumns, layout_);
@@ -331,7 +301,7 @@ class SparseStore {
             page.append(column % kColumns, cls, value, weight, SparsePage::kNoBlocks);
     }
 
-    // Adds what another store, brought to our epoch, has in a record, but for the weights.
+    // Adds a record of another store at the same epoch, without its weights.
     void add_record(std::size_t column, const SparseStore& other, const std::byte* from,
                     std::span<const std::uint32_t> class_map) {
         const double atom = other.layout_.value(from);
@@ -345,12 +315,12 @@ class SparseStore {
             layout_.add(record, class_map[c], 0.0, other.layout_.rows(from, c));
     }
 
-    // A record of the same layout and epoch, for a column never seen.
+    // Copies a record of the same layout and epoch to a column without one.
     void take_record(std::size_t column, const std::byte* from) {
         std::copy_n(from, layout_.bytes(), admit(column, 1.0).record(column % kColumns, layout_));
     }
 
-    // The values of a page's log, spent or not, whose first column is ours from `offset` on.
+    // Appends the logged values of a page, spent or not. Its first column is column `offset` here.
     void take_log(const SparsePage& from, std::size_t offset, bool are_spent, double factor) {
         const std::size_t begin = are_spent ? 0 : from.spent;
         const std::size_t end = are_spent ? from.spent : from.log.size();
@@ -366,8 +336,8 @@ class SparseStore {
         }
     }
 
-    // What a page has beside its slots. Records are stored as numbers of one kind: for each slot
-    // the atom, squares, and for each class weight and rows.
+    // The parts of a page besides its slots. A record is stored as doubles: the atom, squares, and
+    // the weight and the number of rows of each class.
     template <class Archive>
     void archive(Archive& ar, SparsePage& page) {
         const std::size_t n_slots = static_cast<std::size_t>(
