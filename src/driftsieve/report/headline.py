@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from driftsieve.history import ScoreHistory
 from driftsieve.history.selection import Event
 from driftsieve.scores import SCORES
-from driftsieve.snapshot import Floats
 
 _NEAR = 0.05
 """Events within this share of the stream count as one change, or as part of its start."""
@@ -107,8 +106,8 @@ def _moves(history: ScoreHistory, start: float) -> dict[Event, float]:
     """Return by how much the mean score of its feature has changed with each event.
 
     Means are of the records since the last event of the feature and until the next one. Those up to
-    ``start`` do not count: scores of few rows are large by chance. While a feature was not followed,
-    its score counts as the worst one of all that were. NaN: there are no other records.
+    ``start`` do not count: scores of few rows are large by chance. While a feature was not
+    followed, its score counts as the worst one of all that were. NaN: there are no other records.
 
     Features that are always about as good as the k-th best are left out. Such a feature may enter
     and leave without a drift: the two categories of a column have equal scores, for example.
