@@ -8,6 +8,7 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 out=$PWD/build/dist-check
 rm -rf "$out"
+mkdir -p build
 pip=(-m pip install --quiet --disable-pip-version-check)
 
 # pyenv shows only the versions that are in use: take all of them into use.
@@ -53,8 +54,8 @@ build_twice() {  # python, version; sets wheel, and stable if the wheel serves l
   same "$wheel" "$out/wheel-$2-2/$(basename "$wheel")"
   size=$(stat -c %s "$wheel")
   test "$size" -lt 5000000 || { echo "$wheel has 5 MB or more" >&2; exit 1; }
-  tag=$(.venv/bin/auditwheel show "$wheel" 2>/dev/null | grep -om1 'manylinux[a-z0-9_]*')
-  echo "$size bytes, auditwheel: $tag"
+  tag=$(.venv/bin/auditwheel show "$wheel" 2>/dev/null)
+  echo "$size bytes, auditwheel: $(grep -om1 'manylinux[a-z0-9_]*' <<<"$tag")"
   case $wheel in *-abi3-*) stable=$wheel ;; esac
 }
 

@@ -24,7 +24,7 @@ from driftsieve.cli.keeper import Every
         (["--batch-size", "9" * 20], "Invalid value for '--batch-size'"),
         (["--batch-size", "0"], "--batch-size"),
         (["--top", "many"], "--top"),
-        (["--score-func", "magic"], "--score-func"),
+        (["--score-func", "magic"], "Invalid value for '--score-func': 'magic' is not one of 't'"),
         (["--format", "xml"], "driftsieve: --format must be one of auto, svmlight"),
         (["--out", "r.xlsx"], "--out must end in .csv or .json or .parquet, got r.xlsx."),
         (["--out", "no/r.csv"], "no/r.csv: The directory"),

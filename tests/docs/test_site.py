@@ -1,9 +1,13 @@
 """The site has all public names, and its build fails on a broken link."""
 
 import re
+import shutil
 import subprocess
 import sys
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -93,3 +97,39 @@ def test_see_also_becomes_a_list_of_links() -> None:
     assert on_page_content('<td><a href="a.b"><code>a.b</code></a></td> <code>c.d</code>') == (
         '<td><a href="a.b"><code>a.<wbr>b</code></a></td> <code>c.d</code>'
     )
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_search_of_the_site_finds_the_terms_of_the_glossary(tmp_path: Path) -> None:
+    pytest.importorskip("material")
+    pytest.importorskip("mkdocstrings")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium") or pytest.skip("no chromium on PATH")
+    run = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/index.html")
+        for term in ("half-life", "half_life", "quantile bin", "partial_fit"):
+            page.fill(".md-search__input", term)
+            page.locator(".md-search__input").press("End")
+            found = page.locator(".md-search-result__meta:has-text('matching document')")
+            page.wait_for_function(
+                "() => /^\\d+ matching|^No matching/.test("
+                "document.querySelector('.md-search-result__meta').textContent.trim())"
+            )
+            page.wait_for_timeout(500)  # the result of the term before is still there
+            assert not found.inner_text().startswith("No "), term
+        browser.close()
+    server.shutdown()
+    server.server_close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from driftsieve import report
+from driftsieve import offline, report
 from driftsieve._text import printable
 from driftsieve.history import ScoreHistory
 
@@ -418,22 +418,42 @@ def test_no_number_of_the_ranking_is_cut(open_page, learned, many_classes, wide,
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("days", [0.2, 2, 40, 1000])
-def test_axes_of_time_have_several_dates_that_do_not_overlap(open_page, width, days):
+@pytest.mark.parametrize("days", [0.2, 2, 40, 75, 355, 1000])
+@pytest.mark.parametrize("start", [1.7e9, 1736467200])  # 2023-11-14, 2025-01-10
+def test_axes_of_time_have_several_dates_that_do_not_overlap(open_page, width, days, start):
     history = ScoreHistory("t", k=1, every=60)
     for i in range(20):
-        history.record(i, [1.0, i / 10], time=1.7e9 + 86400 * days * i / 19)
+        history.record(i, [1.0, i / 10], time=start + 86400 * days * i / 19)
     page = open_page(report.build(history=history), viewport={"width": width, "height": 844})
     boxes = (
         page.locator("#lines .axis")
         .nth(1)
         .locator("g text")
         .evaluate_all(
-            "texts => texts.map((t) => t.getBoundingClientRect()).map((b) => [b.left, b.right])"
+            "texts => texts.filter((t) => t.textContent).map((t) => t.getBoundingClientRect())"
+            ".map((b) => [b.left, b.right])"
         )
     )
-    assert 2 <= len(boxes) <= 12
+    assert 2 <= len(boxes) <= 17
     assert all(a[1] < b[0] for a, b in pairwise(boxes))
+
+
+def test_axis_of_a_year_has_the_first_days_of_months(open_page):
+    history = ScoreHistory("t", k=1, every=60)
+    for i in range(40):
+        history.record(i, [1.0, i / 10], time=1736467200 + 9 * 86400 * i)  # from 2025-01-10
+    page = open_page(report.build(history=history))
+    dates = page.locator("#lines .axis").nth(1).locator("g text").all_text_contents()
+    assert dates == [f"2025-{month:02}" for month in range(2, 13)]
+
+
+def test_long_labels_keep_their_ends(open_page):
+    rng = np.random.default_rng(0)
+    y = np.array([f"product group of the shop {i}" for i in range(12)])[rng.integers(0, 12, 600)]
+    page = open_page(report.build(offline.snapshot(rng.normal(size=(600, 2)), y)))
+    labels = page.locator("#detail .row-label text").all_text_contents()
+    assert len(set(labels)) == 12
+    assert all("…" in label for label in labels)
 
 
 def test_the_printed_page_is_light_and_without_controls(open_page, drifting):

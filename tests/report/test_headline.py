@@ -94,6 +94,44 @@ def test_categories_of_a_column_do_not_come_in_without_drift(score):
     assert said == "a separates the classes best, apart from brief changes."
 
 
+def test_chance_of_the_first_rows_does_not_hide_a_later_change():
+    table = leap(30)
+    table[:2] += 6 * np.random.default_rng(4).random((2, 6))  # few rows: large by chance
+    said = headline(recorded(table), content(), "rows")
+    assert said == "a and b left; d and c came in at about row 3,100."
+
+
+def test_two_changes_of_one_feature_are_both_named():
+    table = leap(10)
+    table[:, :] = np.random.default_rng(5).random((40, 6)) / 10
+    table[:, 0] += 5
+    table[:15, 1] += 4
+    table[15:28, 2] += 2
+    table[15:, 3] += 1
+    table[15:28, 3] -= 1
+    said = headline(recorded(table), content(), "rows")
+    assert said == "b left; c came in at about row 1,600. There were other changes."
+
+
+def test_second_change_of_one_feature_is_named():
+    table = np.random.default_rng(6).random((40, 6)) / 10
+    table[:, 0] += 5 * (np.arange(40) >= 10)
+    table[:, 1] += 3 * (np.arange(40) >= 30)
+    said = headline(recorded(table, k=3), content(), "rows")
+    assert said == "a came in at about row 1,100. b came in at about row 3,100."
+
+
+def test_feature_that_was_not_followed_before_has_come_in():
+    history = ScoreHistory("t", k=1, max_features=4)
+    rng = np.random.default_rng(7)
+    for i in range(40):
+        scores = rng.random(500) / 10
+        scores[0] += 2 * (i < 20)
+        scores[400] += 3 * (i >= 20)
+        history.record(100.0 * (i + 1), scores, [f"x{j}" for j in range(500)])
+    assert "x400 came in at about row 2,100" in headline(history, content(), "rows")
+
+
 def test_change_of_the_first_rows_is_not_a_drift():
     table = leap(40)
     table[0, :3] = (2, 3, 6)

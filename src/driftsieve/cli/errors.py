@@ -94,6 +94,7 @@ def _usage(error: BaseException) -> int:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "driftsieve"
     message = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+    message = message.replace("Value error, ", "")  # of pydantic, which new versions of typer use
     if message:  # empty if the help was shown instead
         say(f"{command}: {message} (see {command} --help)")
     return BAD_INPUT

@@ -372,7 +372,8 @@ def _results(
 
 def _report(run: Run) -> dict[str, Any]:
     settings, files = run.settings, run.batches.files
-    chosen = {k: v for k, v in asdict(settings).items() if v not in (None, (), [], "auto")}
+    usual = (None, False, (), [], "auto", ".")
+    chosen = {k: v for k, v in asdict(settings).items() if v not in usual}
     if settings.names is not None:
         chosen["names"] = Path(settings.names).name
     names = printable(", ".join(Path(name).name for name in files[:3]))

@@ -69,7 +69,7 @@ def line_chart(
         alt.Chart(alt.Data(values=values))
         .mark_line(point=len(history) < 30, interpolate="monotone")
         .encode(
-            x=x.scale(zero=False) if times is None else x,
+            x=x.scale(zero=False).axis(labelFlush=False) if times is None else x,
             y=y.title("rank").axis(format="d", tickMinStep=1)
             if what == "rank"
             else y.title(label + UNITS.get(history.score_func, "")),

@@ -87,7 +87,7 @@ def of_bank(
         score_func=score_func,
         history=history,
         fine=fine,
-        parameters={"epsilon": bank.epsilon, **(parameters or {})},
+        parameters={**(parameters or {}), "epsilon": bank.epsilon},
         n_rows=bank.n_rows,
         title=title,
         memory=learned.memory if learned else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from driftsieve.history import ScoreHistory
 from driftsieve.history.selection import Event
-from driftsieve.snapshot import Floats
+from driftsieve.scores import SCORES
 
 _NEAR = 0.05
 """Events within this share of the stream count as one change, or as part of its start."""
@@ -54,35 +55,42 @@ def _change(history: ScoreHistory, unit: str, *, is_noise: bool) -> str:
 
     ``is_noise`` says that no feature is significant. Most changes are then due to chance.
     """
-    moves, scores = _moves(history), history.scores[np.isfinite(history.scores)]
-    largest = float(np.ptp(scores)) if scores.size else 0.0
     # The ranking of the first rows is uncertain, and often changes without a drift.
     start = history.positions[0] + _NEAR * np.ptp(history.positions)
-    events = [
-        event
-        for event in history.events[_n_initial(history) :]
-        if event.position > start and moves.get(event.feature, 0.0) > _SMALL * largest
-    ]
-    if not events:
+    scores = history.scores[history.positions > start]
+    scores = scores[np.isfinite(scores)]
+    smallest = _SMALL * float(np.ptp(scores)) if scores.size else 0.0
+    moves = {
+        event: move
+        for event, move in _moves(history, start).items()
+        if event.position > start and move > smallest
+    }
+    if not moves:
         return ""
-    positions = np.array([event.position for event in events])
+    events = list(moves)
     # A feature falls below rank k + margin often a record after another one has entered.
     gap = max(_NEAR * np.ptp(history.positions), 1.5 * np.diff(history.positions).max(initial=0))
+    positions = np.array([event.position for event in events])
     near = np.abs(positions - positions[:, None]) <= gap
     found = [_net([events[i] for i in np.flatnonzero(row).tolist()]) for row in near]
-    changes = max(found, key=lambda some: sum(moves[event.feature] for event in some))
-    n_others = len(events) - len(changes)
-    if not changes or (is_noise and n_others > len(changes)):
+    changes = max(found, key=lambda some: sum(moves[event] for event in some))
+    others = [event for event in events if event not in changes]
+    if not changes or (is_noise and len(others) > len(changes)):
         return ""
-    changes.sort(key=lambda event: -moves[event.feature])
-    parts = []
-    for kind, verb in (("left", "left"), ("entered", "came in")):
-        if names := [event.name for event in changes if event.kind == kind]:
-            parts.append(f"{_listed(names)} {verb}")
-    spacing = np.diff(places(history, history.positions)).max(initial=0.0)
-    where = place(places(history, [changes[0].position])[0], unit, float(spacing))
-    more = " There were other changes." if n_others > 1 else ""
-    return f"{'; '.join(parts)} at about {where}.{more}"
+    spacing = float(np.diff(places(history, history.positions)).max(initial=0.0))
+
+    def sentence(some: list[Event]) -> str:
+        some = sorted(some, key=lambda event: -moves[event])
+        parts = []
+        for kind, verb in (("left", "left"), ("entered", "came in")):
+            if names := [event.name for event in some if event.kind == kind]:
+                parts.append(f"{_listed(names)} {verb}")
+        where = place(places(history, [some[0].position])[0], unit, spacing)
+        return f"{'; '.join(parts)} at about {where}."
+
+    if len(others) > 1:
+        return f"{sentence(changes)} There were other changes."
+    return " ".join(map(sentence, [changes, others][: 1 + len(others)]))
 
 
 def _net(events: Sequence[Event]) -> list[Event]:
@@ -94,16 +102,32 @@ def _net(events: Sequence[Event]) -> list[Event]:
     return [event for f, event in last.items() if event.kind == first[f].kind]
 
 
-def _moves(history: ScoreHistory) -> dict[int, float]:
-    """Return by how much the score of each followed feature has changed.
+def _moves(history: ScoreHistory, start: float) -> dict[Event, float]:
+    """Return by how much the mean score of its feature has changed with each event.
+
+    Means are of the records since the last event of the feature and until the next one. Those up to
+    ``start`` do not count: scores of few rows are large by chance. While a feature was not
+    followed, its score counts as the worst one of all that were. NaN: there are no other records.
 
     Features that are always about as good as the k-th best are left out. Such a feature may enter
     and leave without a drift: the two categories of a column have equal scores, for example.
     """
-    scores: Floats = np.where(np.isfinite(history.scores), history.scores, np.nan)
-    known = np.isfinite(scores).any(axis=0) & ~_as_good_as_selected(history)
-    low, high = np.nanmin(scores[:, known], axis=0), np.nanmax(scores[:, known], axis=0)
-    return dict(zip(history.features[known].tolist(), (high - low).tolist(), strict=True))
+    positions, events = history.positions, history.events[_n_initial(history) :]
+    known = np.isfinite(history.scores).any(axis=0) & ~_as_good_as_selected(history)
+    finite = history.scores[np.isfinite(history.scores)]
+    worst = finite.min if SCORES[history.score_func].larger_is_better else finite.max
+    found: dict[Event, float] = {}
+    for column in np.flatnonzero(known).tolist():
+        own = [event for event in events if event.feature == history.features[column]]
+        scores, is_known = history.scores[:, column], np.isfinite(history.scores[:, column])
+        levels = []
+        for begin, end in pairwise([-np.inf, *(event.position for event in own), np.inf]):
+            inside = (positions >= begin) & (positions < end) & (positions > start)
+            chosen = scores[inside & is_known]
+            unknown = worst() if inside.any() else np.nan
+            levels.append(chosen.mean() if chosen.size else unknown)
+        found |= dict(zip(own, np.abs(np.diff(levels)).tolist(), strict=True))
+    return found
 
 
 def _as_good_as_selected(history: ScoreHistory) -> NDArray[np.bool_]:

@@ -2,7 +2,11 @@
 // light, dark and print need no redrawing.
 
 const color = (i) => `var(--c${i % 10})`;
-const shorten = (text, n) => (text.length > n ? `${text.slice(0, n - 1)}\u2026` : text);
+// Without the middle of a long text: names often differ at their ends.
+function shorten(text, n) {
+  const end = n > 6 ? Math.floor(n / 3) : 0;
+  return text.length > n ? `${text.slice(0, n - 1 - end)}\u2026${text.slice(text.length - end)}` : text;
+}
 
 function linear(from, to, a, b) {
   const span = to - from || 1;
@@ -47,14 +51,23 @@ function plot(host, height, label, draw) {
   render();
 }
 
-// Ticks and their labels; a label near an end of the axis [left, right] stays inside it.
+// Ticks and their labels; a label near an end of the axis [left, right] stays inside it, and one that
+// would touch the label before it is left out.
 function axisX(svg, values, x, y, format, [left, right], unit = "") {
   const anchor = (px) => (px - left < 18 ? "start" : right - px < 18 ? "end" : "middle");
+  let free = -Infinity;
+  const text = (value) => {
+    const size = 6.8 * format(value).length;
+    const begin = x(value) - { start: 0, middle: size / 2, end: size }[anchor(x(value))];
+    if (begin < free) return "";
+    free = begin + size + 6;
+    return format(value);
+  };
   svg.append(s("g", { class: "axis" },
     s("line", { class: "base", x1: left, x2: right, y1: y, y2: y }),
     s("text", { x: left - 8, y: y + 18, "text-anchor": "end" }, unit === "unix" ? "" : unit),
     values.map((value) => s("g", { transform: `translate(${x(value)} ${y})` },
-      s("line", { y2: 5 }), s("text", { y: 18, "text-anchor": anchor(x(value)) }, format(value))))));
+      s("line", { y2: 5 }), s("text", { y: 18, "text-anchor": anchor(x(value)) }, text(value))))));
 }
 
 function axisY(svg, values, y, left, right, format) {
@@ -77,23 +90,35 @@ function path(xs, ys, x, y) {
 }
 
 const DAY = 86400;
-const STEPS = [60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600, DAY, 2 * DAY, 4 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 91 * DAY, 182 * DAY, 365 * DAY];
+const STEPS = [60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600, DAY, 2 * DAY, 4 * DAY, 7 * DAY, 14 * DAY];
+
+// The first days of every 1, 2, 3, 6 or more months between two times that are at least `least` apart.
+function monthsBetween(first, last, least) {
+  const step = [1, 2, 3, 6].find((one) => 30 * DAY * one >= least) ?? 12 * Math.ceil(least / (365 * DAY));
+  const start = new Date(1000 * first);
+  const values = [];
+  for (let month = Math.floor((12 * start.getUTCFullYear() + start.getUTCMonth()) / step) * step; ; month += step) {
+    const value = Date.UTC(Math.floor(month / 12), month % 12) / 1000;
+    if (!(value <= last)) return values;
+    if (value >= first) values.push(value);
+  }
+}
 
 // Tick positions along the stream and how to write them: round numbers, or round times.
 function timeTicks(xs, width, unit) {
-  const narrow = width < 400; // "18:00", "Jan 18" or "2024-01" for all of a date
+  const narrow = width < 400; // "18:00" or "Jan 18" for all of a date
   const [first, last] = [xs[0], xs[xs.length - 1]];
   if (unit !== "unix") {
     const values = ticks(first, last, Math.max(1, Math.floor(width / (narrow ? 70 : 90))));
     const large = values.some((value) => Math.abs(value) >= 1e4);
     return [values, (value) => (large ? compact.format(value) : number(value))];
   }
-  const raw = (last - first) / (width / (narrow ? 60 : 100));
-  const step = STEPS.find((one) => one >= raw) ?? 365 * DAY * Math.ceil(raw / (365 * DAY));
+  const step = STEPS.find((one) => one >= (last - first) / (width / (narrow ? 60 : 100)));
+  if (!step) return [monthsBetween(first, last, (last - first) / (width / 60)), (value) => date(value).slice(0, 7)];
   const values = [];
   for (let value = Math.ceil(first / step) * step; value <= last; value += step) values.push(value);
   const write = (value) => (!narrow ? (step < DAY ? date(value).slice(5) : date(value).slice(0, 10))
-    : value % DAY ? date(value).slice(11) : step < 30 * DAY ? monthDay.format(1000 * value) : date(value).slice(0, 7));
+    : value % DAY ? date(value).slice(11) : monthDay.format(1000 * value));
   return [values, write];
 }
 
@@ -143,15 +168,15 @@ function lines(host, height, label, { xs, unit, series, yAxis, format, labels = 
     axisY(svg, yAxis.values, y, left, right, yAxis.format);
     const [marks, mark] = timeTicks(xs, right - left, unit);
     axisX(svg, marks, x, bottom, mark, [left, right], unit);
-    if (limit) {
-      svg.append(s("g", { class: "mark" }, s("line", { x1: left, x2: right, y1: y(limit.value), y2: y(limit.value) }),
-        s("text", { x: left + 6, y: y(limit.value) - 5 }, limit.text)));
-    }
     const guide = s("line", { class: "guide", y1: top, y2: bottom, visibility: "hidden" });
     const groups = series.map((one) => s("g", { class: "series", stroke: one.color, fill: one.color },
       area && s("path", { class: "area", d: closed(path(xs, one.ys, x, y), bottom) }),
       s("path", { class: "line", d: path(xs, one.ys, x, y) })));
     svg.append(guide, ...groups);
+    if (limit) {
+      svg.append(s("g", { class: "mark" }, s("line", { x1: left, x2: right, y1: y(limit.value), y2: y(limit.value) }),
+        s("text", { x: left + 6, y: y(limit.value) - 5 }, limit.text)));
+    }
     if (yAxis.title) svg.append(s("text", { class: "axis-title", x: left, y: 0, dy: "0.2em" }, yAxis.title));
     const focus = (chosen) => {
       svg.classList.toggle("focused", chosen >= 0);

@@ -81,13 +81,13 @@ function drawClassRows(host, report, found) {
   const { bins, totals } = found;
   const size = report.classes.length > 20 ? 12 : 18;
   plot(host, report.classes.length * size + 34, "Share of each class in each quantile bin", (svg, width) => {
-    const letters = Math.min(12, Math.max(...report.classes.map((one) => one.label.length)));
+    const letters = Math.min(16, Math.max(...report.classes.map((one) => one.label.length)));
     const [left, right, bottom] = [7.2 * letters + 14, width - 8, report.classes.length * size + 4];
     const share = (b, c) => bins[b].weights[c] / (totals[c] || 1);
     const most = Math.max(...bins.flatMap((_, b) => report.classes.map((_, c) => share(b, c))), 1e-9);
     const x = linear(0, bins.length, left, right);
     report.classes.forEach((one, c) => {
-      svg.append(s("g", { class: "row-label" }, s("title", {}, one.label), s("text", { x: left - 8, y: c * size + size / 2 + 2, dy: "0.32em", "text-anchor": "end" }, shorten(one.label, 12))));
+      svg.append(s("g", { class: "row-label" }, s("title", {}, one.label), s("text", { x: left - 8, y: c * size + size / 2 + 2, dy: "0.32em", "text-anchor": "end" }, shorten(one.label, letters))));
       bins.forEach((_, b) => svg.append(s("rect", { class: "heat0", x: x(b), y: c * size + 3, width: x(b + 1) - x(b) - 1, height: size - 2,
         "fill-opacity": (0.06 + 0.94 * (share(b, c) / most)).toFixed(3) })));
     });
