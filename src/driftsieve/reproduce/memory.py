@@ -20,7 +20,7 @@ from driftsieve.reproduce.result import (
     mean_over_seeds,
 )
 from driftsieve.scores import SCORES, rank
-from driftsieve.scores.reader import read_bank
+from driftsieve.snapshot import Snapshot
 
 LEARNED = "learned"
 NEVER = math.inf
@@ -60,10 +60,13 @@ def _rates(stream: MemoryStream, scores: list[str]) -> Iterator[Record]:
         if n_rows <= stream.n_rows // 2:
             continue
         true = stream.true_at(n_rows - 1)
+        snapshots: dict[bool, dict[float, Snapshot]] = {}  # all scores of a kind have the same ones
         for score, bank in banks.items():
             entry = SCORES[score]
+            if bank.quantiles not in snapshots:
+                snapshots[bank.quantiles] = bank.bank.snapshots(entry.bins(5))
             values: dict[Any, Any] = {
-                h: read_bank(bank.bank, entry.function, 5, half_life=h) for h in bank.half_lives
+                h: entry.function(snap) for h, snap in snapshots[bank.quantiles].items()
             }
             values[LEARNED] = bank.scores()
             for name, found in values.items():
