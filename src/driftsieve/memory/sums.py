@@ -48,11 +48,10 @@ class Sums:
     @classmethod
     def empty(cls, n_rungs: int) -> Self:
         """Return sums without any review."""
-        rates = np.zeros(len(HALF_LIVES))
-        products, captured = np.zeros((n_rungs, n_rungs)), np.zeros(n_rungs + N_CANDIDATES)
-        answers = np.zeros(n_rungs)
-        each = (np.array([array] * len(rates)) for array in (products, answers))
-        return cls(*each, rates, rates, rates, captured, np.zeros(()))
+        n_rates = len(HALF_LIVES)
+        products, answers = np.zeros((n_rates, n_rungs, n_rungs)), np.zeros((n_rates, n_rungs))
+        each, captured = np.zeros(n_rates), np.zeros(n_rungs + N_CANDIDATES)
+        return cls(products, answers, each, each, each, captured, np.zeros(()))
 
     def reviewed(self, before: Floats, fresh: Floats, k: int, n_rows: int = 0) -> Self:
         """Return the sums after a review: (H, m) relevances before, (m,) of the fresh rows."""
@@ -62,14 +61,11 @@ class Sums:
         best = np.argsort(-ranked, axis=1, kind="stable")[:, :k]
         factor = 2 ** -(max(1.0, n_rows / ROWS) / HALF_LIVES)
         new = (known @ known.T, known @ answer, answer @ answer, len(fresh), 1.0)
-        return type(self)(
-            *(
-                (factor * array.T).T + more
-                for array, more in zip(self._of_rates, new, strict=True)
-            ),
-            factor[0] * self.captured + answer[best].sum(axis=1),
-            self.n_reviews + 1,
-        )
+        faded = ((factor * array.T).T for array in self._of_rates)
+        products, answers, squares, n_features, fading = map(np.add, faded, new)
+        captured = factor[0] * self.captured + answer[best].sum(axis=1)
+        n_reviews = np.asarray(self.n_reviews + 1)
+        return type(self)(products, answers, squares, n_features, fading, captured, n_reviews)
 
     @property
     def nbytes(self) -> int:
@@ -86,7 +82,7 @@ class Sums:
 
         They are the candidate that has captured the most.
         """
-        return self.candidates[self._best]
+        return np.asarray(self.candidates[self._best])
 
     @property
     def _best(self) -> int:

@@ -29,7 +29,7 @@ SELECTED = (100, 200, 500)
 
 
 def memory(run: ExperimentRun) -> Result:
-    """Compute detection rates on eight streams with all scores, learned and fixed memories."""
+    """Compute detection rates on nine streams with all scores, learned and fixed memories."""
 
     def one_seed(seed: int) -> RecordTable:
         found: RecordTable = []
