@@ -88,8 +88,9 @@ def test_any_split_of_wide_rows_gives_the_same_bits():
     assert len(fed(X, y, [5000])._period.features) < 150
 
 
-def test_sparse_rows_of_very_many_columns():
-    X, y = words()
+@pytest.mark.parametrize("p", [100_000, 1_000_000])
+def test_sparse_rows_of_very_many_columns(p):
+    X, y = words(p=p)
     bank = fed(X, y, [500], k=1)
     assert bank.scores().argmax() == 6
     assert len(bank._period.features) < 1000

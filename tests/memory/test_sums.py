@@ -1,10 +1,12 @@
 """What is learned from reviews: weights of half-lives, and the single best one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import driftsieve as ds
-from driftsieve.memory.sums import Sums
+from driftsieve.memory.sums import N_CANDIDATES, Sums
 
 
 def review(sums, weights, n_features, rng, noise=0.1, n_reviews=1):
@@ -106,3 +108,42 @@ def test_half_lives_have_equal_weights_if_none_predicts():
     for _ in range(50):
         sums = sums.reviewed(before, np.array([-1.0, 0.5, 0.5]), k=1)
     np.testing.assert_array_equal(sums.weights(), [0.5, 0.5])
+
+
+def test_weights_are_the_candidate_that_has_captured_the_most():
+    sums = review(Sums.empty(3), [0.5, -0.2, 0.3], 100, np.random.default_rng(0), n_reviews=30)
+    for i, candidate in enumerate(sums.candidates):
+        captured = np.zeros(3 + N_CANDIDATES)
+        captured[3 + i] = 1
+        np.testing.assert_array_equal(replace(sums, captured=captured).weights(), candidate)
+    assert len({tuple(candidate) for candidate in sums.candidates}) == N_CANDIDATES
+
+
+def test_slow_sums_have_less_noise():
+    true, rng = np.array([0.0, 0.3, 0.7]), np.random.default_rng(1)
+    errors = np.zeros(N_CANDIDATES)
+    for _ in range(10):
+        sums = review(Sums.empty(3), true, 100, rng, noise=2.0, n_reviews=100)
+        errors += ((sums.candidates - true) ** 2).sum(axis=1)
+    quick, quick_free, slow, slow_free = errors
+    assert slow < quick / 2
+    assert slow_free < quick_free / 2
+
+
+def test_quick_sums_are_used_after_a_leap():
+    rng = np.random.default_rng(2)
+    sums = review(Sums.empty(2), [1.0, 0.0], 200, rng, n_reviews=60)
+    sums = review(sums, [0.0, 1.0], 200, rng, n_reviews=12)
+    quick, _, slow, _ = sums.candidates
+    assert quick[1] > 4 * quick[0]
+    assert slow[1] < slow[0]
+    assert sums.weights()[1] > 4 * abs(sums.weights()[0])
+
+
+def test_long_periods_fade_like_several_short_ones():
+    rng = np.random.default_rng(3)
+    before, fresh = rng.normal(size=(2, 50)), rng.normal(size=50)
+    first = Sums.empty(2).reviewed(before, fresh, k=5)
+    long = first.reviewed(before, fresh, k=5, n_rows=3200)
+    short = first.reviewed(before, fresh, k=5, n_rows=500)
+    np.testing.assert_allclose(long.fading - 1, (short.fading - 1) ** 2)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from driftsieve.reproduce.memory import compared, result
+from driftsieve.reproduce.memory_cost import Timed, measured
 from driftsieve.reproduce.memory_real import compared as compared_real
 from driftsieve.reproduce.memory_real import swap100
 from driftsieve.reproduce.memory_streams import KINDS, MemoryStream
@@ -31,3 +32,14 @@ def test_relevance_captured_on_a_stream():
     part = type(stream)(stream.X[:3000], stream.y[:3000], (10,))
     records = list(compared_real("swap100", part, "t"))
     assert {record["memory"] for record in records} >= {"learned", np.inf}
+
+
+def test_cost_is_that_of_the_reviews():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 3))
+    found = measured("fisher", X, (X[:, 0] > 0).astype(np.int64))
+    bank = Timed("fisher").update(X, X[:, 0] > 0)
+    assert found["first: reviews"] == bank.n_timed == 2
+    assert 0 < found["first: share"] < 1
+    assert found["later: reviews"] == 2  # in rows 4,000 to 5,000, by periods of 500
+    assert found["most features compared"] == 3

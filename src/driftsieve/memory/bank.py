@@ -19,8 +19,8 @@ from driftsieve.exceptions import LimitError
 from driftsieve.memory.merging import merge
 from driftsieve.memory.panel import Indices, next_panel, panel_size
 from driftsieve.memory.period import (
-    DOUBLES_AFTER,
     MOST_FEATURES,
+    N_SHORT,
     Period,
     n_sparse_values,
     rows_of_period,
@@ -383,7 +383,7 @@ class LearnedBank:
         kind = "quantiles" if bank.quantiles else "moments"
         if bank._columns.is_sparse:
             kind = "sparse"
-        is_first = n_reviews < DOUBLES_AFTER
+        is_first = n_reviews < N_SHORT
         size = panel_size(bank.n_features, period.n_values, kind, is_first=is_first)
         known, before = period.features, self._sums.weights() @ period.before
         of_feature = 8 * (1 + len(bank.half_lives))  # in the arrays of a period

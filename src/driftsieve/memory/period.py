@@ -16,12 +16,15 @@ from driftsieve.snapshot import Floats
 
 FIRST_ROWS = 500
 """Rows before the first period."""
+FEW = 16
 SHORT, MIDDLE, LONG = 500, 1000, 1600
 """Rows of the first periods: of sparse rows or up to FEW features, of up to AT_FIRST, of more."""
-FEW = 16
-DOUBLES_AFTER = 16
-"""Reviews after which periods get twice as long, until they are as long as a block of the bank."""
-LONGEST = 3200
+N_SHORT, N_MIDDLE, N_LONG = 16, 8, 1
+"""Number of first periods with so many rows."""
+MOST_ROWS = 3200
+"""Rows of later periods, and of blocks of a bank with quantiles unless epsilon is very small."""
+N_NARROW = 32
+"""Reviews after which periods of up to AT_FIRST features have twice as many rows."""
 N_RECENT = 4096
 MOST_FEATURES = 1 << 40
 
@@ -105,25 +108,34 @@ def n_sparse_values(batch: Batch) -> int:
 def rows_of_period(bank: Bank, n_reviews: int) -> int:
     """Return the number of rows of a period, given the bank at its begin.
 
-    A long period of a bank with quantiles ends with a block, because its open rows take long to
-    read.
+    A bank with quantiles is quick to read at the end of a block only. Later periods end there.
     """
     core = bank._core
     rows = least_rows(bank.n_features, n_reviews, is_sparse=core.is_sparse)
-    if not (bank.quantiles and 0 < core.block_rows <= rows):
+    if rows < MOST_ROWS or not (bank.quantiles and 0 < core.block_rows <= MOST_ROWS):
         return rows
-    return rows + core.rows_to_block_end(rows)
+    least = rows - MOST_ROWS + MIDDLE
+    return least + core.rows_to_block_end(least)
 
 
 def least_rows(n_features: int, n_reviews: int, *, is_sparse: bool = False) -> int:
-    """How many rows a period has at least.
+    """How many rows a period has, unless it ends with a block.
 
-    >>> least_rows(10, 0), least_rows(1000, 0), least_rows(1000, 100)
-    (500, 1600, 3200)
+    Reviews have a fixed cost, which is a large share of the time of narrow rows.
+
+    >>> least_rows(10, 0), least_rows(10, 20), least_rows(10, 50)
+    (500, 3200, 6400)
+    >>> least_rows(1000, 0), least_rows(1000, 1)
+    (1600, 3200)
     """
-    few = is_sparse or n_features <= FEW
-    rows = SHORT if few else MIDDLE if n_features <= AT_FIRST else LONG
-    return min(rows << min(n_reviews // DOUBLES_AFTER, 8), LONGEST)
+    if is_sparse:
+        return min(SHORT << min(n_reviews // N_SHORT, 8), MOST_ROWS)
+    rows, n_first = (LONG, N_LONG) if n_features > AT_FIRST else (MIDDLE, N_MIDDLE)
+    if n_features <= FEW:
+        rows, n_first = SHORT, N_SHORT
+    if n_reviews < n_first:
+        return rows
+    return 2 * MOST_ROWS if n_features <= AT_FIRST and n_reviews >= N_NARROW else MOST_ROWS
 
 
 def with_features(batch: Batch, features: Indices) -> Batch:

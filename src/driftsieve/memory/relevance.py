@@ -13,13 +13,13 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftsieve.scores import ScoreFunction
 from driftsieve.scores.bins import Dependence, dependence, inertia, information, table
 from driftsieve.scores.blocks import (
-    Evidence,
     can_be_tested,
-    evidence,
+    effective_rows,
     observed_share,
     per_feature,
     ratio,
@@ -33,23 +33,23 @@ def _per_row(total: Floats, n: Floats) -> Floats:
     return np.divide(total, n, out=np.zeros(len(n)), where=n > 0)
 
 
-def _freedom(d: Dependence, rows: Evidence) -> Floats:
+def _freedom(d: Dependence, n_classes: NDArray[np.int64]) -> Floats:
     n_bins = (d.bin_share > 0).sum(axis=0)
-    return np.asarray(np.maximum(n_bins - 1.0, 0.0) * np.maximum(rows.n_classes - 1, 0))
+    return np.asarray(np.maximum(n_bins - 1.0, 0.0) * np.maximum(n_classes - 1, 0))
 
 
 @per_feature("quantiles")
 def mutual_info_relevance(snap: Snapshot) -> Floats:
     """Return the mutual information in nats, less df / (2 n)."""
-    d, rows = dependence(table(snap)), evidence(snap)
-    return observed_share(snap) * (information(d) - _per_row(_freedom(d, rows) / 2, rows.n))
+    d, (n, n_classes) = dependence(table(snap)), effective_rows(snap)
+    return observed_share(snap) * (information(d) - _per_row(_freedom(d, n_classes) / 2, n))
 
 
 @per_feature("quantiles")
 def chi2_relevance(snap: Snapshot) -> Floats:
     """Return the chi-square of the shares of the table, less df / (n - 1)."""
-    d, rows = dependence(table(snap)), evidence(snap)
-    return observed_share(snap) * (inertia(d) - _per_row(_freedom(d, rows), rows.n - 1))
+    d, (n, n_classes) = dependence(table(snap)), effective_rows(snap)
+    return observed_share(snap) * (inertia(d) - _per_row(_freedom(d, n_classes), n - 1))
 
 
 @per_feature("quantiles")
@@ -58,7 +58,7 @@ def gini_relevance(snap: Snapshot) -> Floats:
 
     A single split decreases the impurity G by G / n on average; the best of several by more.
     """
-    d, rows = dependence(table(snap)), evidence(snap)
+    d, (n, _) = dependence(table(snap)), effective_rows(snap)
     left = (d.share * d.class_share).cumsum(axis=0)[:-1]  # (K - 1, C, p) of all weight
     below = left.sum(axis=1)
     # a split with q below and 1 - q above it: sum_c (left_c - q p_c)**2 / (q (1 - q))
@@ -67,7 +67,7 @@ def gini_relevance(snap: Snapshot) -> Floats:
     impurity = (d.class_share * (1 - d.class_share)).sum(axis=0)
     n_bins = (d.bin_share > 0).sum(axis=0)
     expected = np.array([_best_split(k, snap.n_classes) for k in range(len(d.bin_share) + 1)])
-    chance = _per_row(impurity * expected[n_bins], rows.n - 1)
+    chance = _per_row(impurity * expected[n_bins], n - 1)
     return np.asarray(observed_share(snap) * (splits.max(axis=0, initial=0.0) - chance))
 
 
@@ -121,10 +121,10 @@ def _largest_square(n_classes: int) -> float:
 @per_feature("moments")
 def fisher_relevance(snap: Snapshot) -> Floats:
     """Return Fisher as a share of variance, S / (1 + S), less (C - 1) / (n - 1)."""
-    rows, share = evidence(snap), observed_share(snap)
+    (n, n_classes), share = effective_rows(snap), observed_share(snap)
     score = ratio(fisher(snap), share)
     explained = np.where(np.isinf(score), 1.0, score / (1 + score))
-    chance = _per_row(np.maximum(rows.n_classes - 1.0, 0.0), rows.n - 1)
+    chance = _per_row(np.maximum(n_classes - 1.0, 0.0), n - 1)
     return np.where(score > 0, share * (explained - chance), 0.0)
 
 

@@ -86,7 +86,7 @@ def _restore(
     require(type(learned.n_bins) is int and learned.n_bins >= 2, "n_bins")
     require(learned.k is None or (type(learned.k) is int and learned.k >= 1), "k")
     sums = Sums(*(arrays[f.name] for f in fields(Sums)))
-    n_rungs = len(ladder.half_lives) if waiting is None else len(sums.answers)
+    n_rungs = len(ladder.half_lives) if waiting is None else sums.answers.shape[-1]
     empty = Sums.empty(n_rungs)
     for f in fields(Sums):
         array = getattr(sums, f.name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftsieve.memory.sums import Sums
+from driftsieve.memory.sums import N_CANDIDATES, Sums
 
 _DRIFTS = ((0.02, "hardly"), (0.08, "slightly"), (0.3, "moderately"), (math.inf, "strongly"))
 _SURE = 2.5  # number of standard errors by which the value of a memory must exceed 0
@@ -94,8 +94,8 @@ class Memory:
         (0.5, 0.5)
         """
         weights = sums.shares()
-        mean = sums.captured / max(float(sums.fading), 1e-300)
-        values, value = mean[:-2], float(mean[-2:].max())
+        mean = sums.captured / max(float(sums.fading[0]), 1e-300)
+        values, value = mean[:-N_CANDIDATES], float(mean[-N_CANDIDATES:].max())
         longest = min(n_ticks, 2 * max((h for h in half_lives if h < math.inf), default=math.inf))
         finite = np.minimum(half_lives, max(min(longest, n_ticks), 1e-300))
         is_known = value > _SURE * sums.noise(k) and values[-1] > 0

@@ -2,61 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from driftsieve.snapshot import Floats
 
-HALF_LIFE, HALF_LIFE_ROWS = 5.0, 8000.0
-"""Half-life of a review in reviews, or in rows if that is sooner."""
+HALF_LIVES = np.array([5.0, 40.0])
+"""Half-lives of a review in reviews: the quick sums follow leaps, the slow ones have less noise."""
+ROWS = 1600.0
+"""Longer periods count as several reviews of so many rows each."""
 RIDGE = 0.003
 FREE_RIDGE = 0.1  # of weights of either sign: it pulls them towards the non-negative ones
 PRIOR_SPREAD = 3.0  # prior standard deviation of the weights around equal ones
+N_CANDIDATES = 2 * len(HALF_LIVES)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sums:
     """Least squares of the fresh relevance on the relevances at each of H half-lives.
 
-    Both are centred over the features, so that a common offset does not count.
+    Both are centred over the features, so that a common offset does not count. The sums fade at
+    several rates R at the same time.
     """
 
     products: Floats
-    """(H, H) A, products of the relevances at two half-lives."""
+    """(R, H, H) A, products of the relevances at two half-lives."""
     answers: Floats
-    """(H,) b, products with the fresh relevance."""
+    """(R, H) b, products with the fresh relevance."""
     fresh_squares: Floats
-    """() sum of the squared fresh relevances."""
+    """(R,) sum of the squared fresh relevances."""
     n_features: Floats
-    """() number of features in the sums above."""
-    captured: Floats
-    """(H + 2,) fresh relevance of the k best features, less that of k random ones.
-
-    By each half-life, by non-negative weights and by free ones."""
+    """(R,) number of features in the sums above."""
     fading: Floats
-    """() number of reviews in the sums, faded like them."""
+    """(R,) number of reviews in the sums, faded like them."""
+    captured: Floats
+    """(H + 2 R,) fresh relevance of the k best features, less that of k random ones.
+
+    By each half-life and by each of ``candidates``, faded at the quickest rate."""
     n_reviews: Floats
     """() number of reviews so far."""
 
     @classmethod
     def empty(cls, n_rungs: int) -> Self:
         """Return sums without any review."""
-        zero = np.zeros(())
-        sizes = np.zeros((n_rungs, n_rungs)), np.zeros(n_rungs), zero, zero
-        return cls(*sizes, np.zeros(n_rungs + 2), zero, zero)
+        n_rates = len(HALF_LIVES)
+        products, answers = np.zeros((n_rates, n_rungs, n_rungs)), np.zeros((n_rates, n_rungs))
+        each, captured = np.zeros(n_rates), np.zeros(n_rungs + N_CANDIDATES)
+        return cls(products, answers, each, each, each, captured, np.zeros(()))
 
     def reviewed(self, before: Floats, fresh: Floats, k: int, n_rows: int = 0) -> Self:
         """Return the sums after a review: (H, m) relevances before, (m,) of the fresh rows."""
         known = before - before.mean(axis=1, keepdims=True)
         answer = fresh - fresh.mean()
-        ranked = np.vstack([before, np.array(self._candidates()) @ before])
+        ranked = np.vstack([before, self.candidates @ before])
         best = np.argsort(-ranked, axis=1, kind="stable")[:, :k]
-        squares = (known @ known.T, known @ answer, answer @ answer)
-        new = (*squares, len(fresh), answer[best].sum(axis=1), 1.0)
-        faded = self._plus(2 ** -max(1 / HALF_LIFE, n_rows / HALF_LIFE_ROWS), *new, 1.0)
-        return replace(faded, n_reviews=self.n_reviews + 1)
+        factor = 2 ** -(max(1.0, n_rows / ROWS) / HALF_LIVES)
+        new = (known @ known.T, known @ answer, answer @ answer, len(fresh), 1.0)
+        faded = ((factor * array.T).T for array in self._of_rates)
+        products, answers, squares, n_features, fading = map(np.add, faded, new)
+        captured = factor[0] * self.captured + answer[best].sum(axis=1)
+        n_reviews = np.asarray(self.n_reviews + 1)
+        return type(self)(products, answers, squares, n_features, fading, captured, n_reviews)
 
     @property
     def nbytes(self) -> int:
@@ -65,71 +74,84 @@ class Sums:
 
     def plus(self, other: Sums) -> Self:
         """Return the sums with the reviews of another bank."""
-        return self._plus(1.0, *(getattr(other, field.name) for field in fields(other)))
-
-    def _plus(self, factor: float, *new: Floats | float) -> Self:
-        own = (getattr(self, field.name) for field in fields(self))
-        return type(self)(*(np.asarray(a * factor + b) for a, b in zip(own, new, strict=True)))
+        names = [field.name for field in fields(self)]
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in names))
 
     def weights(self) -> Floats:
         """Return (H,) weights of the half-lives in the prediction of the fresh relevance.
 
-        They are non-negative, unless free ones have captured more. Negative weights follow leaps
-        faster, but predict the relevance of rare features badly.
+        They are the candidate that has captured the most.
         """
-        captured = self.captured[-2:]
-        return self._candidates()[int(captured[1] > captured[0])]
+        return np.asarray(self.candidates[self._best])
 
-    def _candidates(self) -> tuple[Floats, Floats]:
-        """Return non-negative weights, and those after a step of free least squares from them.
+    @property
+    def _best(self) -> int:
+        return int(np.argmax(self.captured[-N_CANDIDATES:]))
 
-        Both are equal weights where no half-life predicts anything.
+    @cached_property
+    def candidates(self) -> Floats:
+        """(2 R, H) for each rate non-negative weights, and weights of either sign.
+
+        Negative weights follow leaps faster, but predict the relevance of rare features badly. All
+        are equal weights where no half-life predicts anything.
         """
-        fit = self._fit()
+        return np.concatenate([self._candidates(rate) for rate in range(len(HALF_LIVES))])
+
+    def _candidates(self, rate: int) -> Floats:
+        """Return the non-negative weights, and those after a step of free least squares."""
+        fit = self._fit(rate)
         if fit is None or not (weights := _non_negative(*fit, RIDGE)).any():
-            return self._equal(), self._equal()
+            return np.array([self._equal, self._equal])
         products, answers = fit
         gram, scale = _scaled(products, FREE_RIDGE)
         step = np.linalg.solve(gram, (answers - products @ weights) / scale) / scale
-        return weights, weights + step
+        return np.array([weights, weights + step])
 
     def shares(self) -> Floats:
         """Return (H,) shares of the half-lives in the non-negative fit; they sum to 1."""
-        sizes = self._candidates()[0] * _scaled(self.products, 0.0)[1]
-        return sizes / sizes.sum() if sizes.any() else self._equal()
+        rate = self._best // 2
+        sizes = self.candidates[2 * rate] * _scaled(self.products[rate], 0.0)[1]
+        return sizes / sizes.sum() if sizes.any() else self._equal
 
+    @property
+    def _of_rates(self) -> tuple[Floats, ...]:
+        return self.products, self.answers, self.fresh_squares, self.n_features, self.fading
+
+    @property
     def _equal(self) -> Floats:
-        return np.full(len(self.answers), 1 / len(self.answers))
+        n_rungs = self.answers.shape[1]
+        return np.full(n_rungs, 1 / n_rungs)
 
-    def _fit(self) -> tuple[Floats, Floats] | None:
+    def _fit(self, rate: int) -> tuple[Floats, Floats] | None:
         """Return products and answers with the prior; None if there is nothing to learn from.
 
         If the fresh relevance is mostly noise, as with few features or rows, the prior pulls the
         weights towards equal ones.
         """
-        if not self.n_reviews or not np.diag(self.products).max() > 0:
+        products, answers, squares, n_features, fading = (array[rate] for array in self._of_rates)
+        if not np.diag(products).max() > 0:
             return None
-        free = _non_negative(self.products, self.answers, RIDGE)
-        left = self.fresh_squares - 2 * free @ self.answers + free @ self.products @ free
+        free = _non_negative(products, answers, RIDGE)
+        left = squares - 2 * free @ answers + free @ products @ free
         # the mean of each review and each weight take one number out of the residuals
-        n_left = float(self.n_features - self.fading) - np.count_nonzero(free)
+        n_left = float(n_features - fading) - np.count_nonzero(free)
         if n_left <= 0:
             return None
         noise = max(float(left) / n_left, 0.0) / PRIOR_SPREAD**2
-        return self.products + noise * np.eye(len(free)), self.answers + noise * self._equal()
+        return products + noise * np.eye(len(free)), answers + noise * self._equal
 
     def noise(self, k: int) -> float:
         """Return the standard error of the mean relevance of k features of noise."""
         if not self.n_reviews:
             return 0.0
-        return float(np.sqrt(k * self.fresh_squares / self.n_features / self.fading))
+        return float(np.sqrt(k * self.fresh_squares[0] / self.n_features[0] / self.fading[0]))
 
     def best_rung(self) -> int:
         """Return the index of the half-life whose best features were the most relevant.
 
         Before the first review it is the longest.
         """
-        captured = self.captured[:-2]
+        captured = self.captured[:-N_CANDIDATES]
         return int(len(captured) - 1 - np.argmax(captured[::-1]))
 
 

@@ -10,6 +10,7 @@ from driftsieve.reproduce.figure2 import figure2
 from driftsieve.reproduce.figure3 import figure3
 from driftsieve.reproduce.halflife import half_life_drift, half_life_real
 from driftsieve.reproduce.memory import memory
+from driftsieve.reproduce.memory_cost import memory_cost
 from driftsieve.reproduce.memory_real import memory_real
 from driftsieve.reproduce.real import news20, spam, url
 from driftsieve.reproduce.result import ExperimentRun, Result
@@ -43,4 +44,5 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "memory": Experiment("Learned memory against half-lives (not in the paper)", memory),
     "memory-real": Experiment("Learned memory on real streams (not in the paper)", memory_real),
+    "memory-cost": Experiment("Processor time of learning (not in the paper)", memory_cost),
 }

@@ -20,7 +20,7 @@ from driftsieve.reproduce.result import (
     mean_over_seeds,
 )
 from driftsieve.scores import SCORES, rank
-from driftsieve.scores.reader import read_bank
+from driftsieve.snapshot import Snapshot
 
 LEARNED = "learned"
 NEVER = math.inf
@@ -29,7 +29,7 @@ SELECTED = (100, 200, 500)
 
 
 def memory(run: ExperimentRun) -> Result:
-    """Compute detection rates on eight streams with all scores, learned and fixed memories."""
+    """Compute detection rates on nine streams with all scores, learned and fixed memories."""
 
     def one_seed(seed: int) -> RecordTable:
         found: RecordTable = []
@@ -60,10 +60,13 @@ def _rates(stream: MemoryStream, scores: list[str]) -> Iterator[Record]:
         if n_rows <= stream.n_rows // 2:
             continue
         true = stream.true_at(n_rows - 1)
+        snapshots: dict[bool, dict[float, Snapshot]] = {}  # all scores of a kind have the same ones
         for score, bank in banks.items():
             entry = SCORES[score]
+            if bank.quantiles not in snapshots:
+                snapshots[bank.quantiles] = bank.bank.snapshots(entry.bins(5))
             values: dict[Any, Any] = {
-                h: read_bank(bank.bank, entry.function, 5, half_life=h) for h in bank.half_lives
+                h: entry.function(snap) for h, snap in snapshots[bank.quantiles].items()
             }
             values[LEARNED] = bank.scores()
             for name, found in values.items():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 Features = NDArray[np.int64]
+N_SWAPS = 750
 
 KINDS = {
     "slide 250": "the window of true features slides by one every 250 rows",
@@ -19,6 +21,7 @@ KINDS = {
     "late leaps": "all true features are replaced after one and two thirds of the rows",
     "no drift": "the true features stay",
     "mixed": "half of the true features stay, the others slide by one every 250 rows",
+    "swaps": "every 128 rows a random true feature is replaced by a random other one",
 }
 
 
@@ -40,6 +43,8 @@ class MemoryStream:
             return (step + np.arange(k)) % p
         if self.kind == "no drift":
             return np.arange(k)
+        if self.kind == "swaps":
+            return self._swapped[row * N_SWAPS // n]
         if self.kind == "mixed":
             step = row * 96_000 // n // 250
             return np.concatenate(
@@ -49,6 +54,17 @@ class MemoryStream:
         passed = sum(row >= leap for leap in leaps)
         order = np.random.default_rng(self.seed).permutation(p)
         return order[passed * k : (passed + 1) * k]
+
+    @cached_property
+    def _swapped(self) -> list[Features]:
+        rng = np.random.default_rng([self.seed, 2])
+        order = rng.permutation(self.n_features)
+        found = []
+        for _ in range(N_SWAPS):
+            found.append(order[: self.n_true].copy())
+            old, new = rng.integers(self.n_true), rng.integers(self.n_true, self.n_features)
+            order[[old, new]] = order[[new, old]]
+        return found
 
     def batches(self, size: int) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
         """Return the rows in order."""

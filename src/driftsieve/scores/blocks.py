@@ -139,17 +139,12 @@ def evidence(snap: Snapshot) -> Evidence:
     class weigh more than those of another, the statistic is a sum of chi-squares of unequal size.
     The degrees of freedom correct its variance and skewness (Buckley and Eagleson 1988).
     """
-    weight = unfaded(snap.weight, snap)
-    share, sizes = ratio(weight, weight.sum(axis=0)), class_sizes(snap)
-    n_classes = (weight > 0).sum(axis=0)
+    n, n_classes, share, A = _evidence_of_mean(snap)
     # The sizes of the chi-squares are the eigenvalues of A - a a', A diagonal; these are the sums
     # of their first, second and third powers.
-    A = ratio(share, sizes)
     a_a, a_A_a, a_A2_a = ((share * A * A**power).sum(axis=0) for power in range(3))
-    first = (A * (1 - share)).sum(axis=0)
     second = (A**2).sum(axis=0) - 2 * a_A_a + a_a**2
     third = (A**3).sum(axis=0) - 3 * a_A2_a + 3 * a_a * a_A_a - a_a**3
-    n = np.where(first > 0, (n_classes - 1) / first, 0.0)
     several = (n_classes > 2) & (third > 0)
     return Evidence(
         n / design_effect(snap),
@@ -157,6 +152,24 @@ def evidence(snap: Snapshot) -> Evidence:
         np.where(several, second**3 / third**2, n_classes - 1.0),
         np.where(several, second / (third * n), 1.0),
     )
+
+
+def effective_rows(snap: Snapshot) -> tuple[Floats, NDArray[np.int64]]:
+    """Return (p,) n* and the number of classes with weight, as in ``evidence``."""
+    n, n_classes = _evidence_of_mean(snap)[:2]
+    return n / design_effect(snap), n_classes
+
+
+def _evidence_of_mean(
+    snap: Snapshot,
+) -> tuple[Floats, NDArray[np.int64], Floats, Floats]:
+    """Return n*, the number of classes, and the share of each class, alone and by its size."""
+    weight = unfaded(snap.weight, snap)
+    share = ratio(weight, weight.sum(axis=0))
+    A = ratio(share, class_sizes(snap))
+    n_classes = (weight > 0).sum(axis=0)
+    first = (A * (1 - share)).sum(axis=0)
+    return np.where(first > 0, (n_classes - 1) / first, 0.0), n_classes, share, A
 
 
 def design_effect(snap: Snapshot) -> Floats:
