@@ -372,7 +372,7 @@ def _results(
 
 def _report(run: Run) -> dict[str, Any]:
     settings, files = run.settings, run.batches.files
-    usual = (None, False, (), [], "auto", ".")
+    usual: tuple[object, ...] = (None, False, (), [], "auto", ".")
     chosen = {k: v for k, v in asdict(settings).items() if v not in usual}
     if settings.names is not None:
         chosen["names"] = Path(settings.names).name
