@@ -22,7 +22,7 @@ SHORT, MIDDLE, LONG = 500, 1000, 1600
 N_SHORT, N_MIDDLE, N_LONG = 16, 8, 1
 """Number of first periods with so many rows."""
 MOST_ROWS = 3200
-"""Rows of later periods, and of blocks of a bank with quantiles unless epsilon is very small."""
+"""Rows of later periods, and the most of a block of a bank with quantiles that they end with."""
 N_NARROW = 32
 """Reviews after which periods of up to AT_FIRST features have twice as many rows."""
 N_RECENT = 4096
