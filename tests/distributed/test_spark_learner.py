@@ -188,7 +188,7 @@ def test_a_panel_of_many_sparse_features_is_compared(
 
     monkeypatch.setattr(spark_memory, "PANEL", 8)
     rng = np.random.default_rng(3)
-    n, p = 10_200, 500
+    n, p = 19_800, 500
     y = rng.integers(0, 2, n)
     hot = np.where(np.arange(n) < n // 2, 5, 406)
     schema = StructType().add("v", VectorUDT()).add("y", LongType())
@@ -200,14 +200,14 @@ def test_a_panel_of_many_sparse_features_is_compared(
         return after_review(memory, sums, panel, *others)
 
     monkeypatch.setattr(StreamMemory, "after_review", remember)
-    for begin in range(0, n, 1700):
+    for begin in range(0, n, 3300):
         vectors = []
-        for i in range(begin, begin + 1700):
+        for i in range(begin, begin + 3300):
             found = set(rng.integers(0, 400, 5).tolist())
             found |= {hot[i]} if rng.random() < (0.6 if y[i] else 0.1) else set()
             vectors.append(SparseVector(p, sorted(found), np.ones(len(found))))
         df = spark.createDataFrame(
-            zip(vectors, y[begin : begin + 1700].tolist(), strict=True), schema
+            zip(vectors, y[begin : begin + 3300].tolist(), strict=True), schema
         )
         df.coalesce(1).write.mode("append").parquet(str(tmp_path / "in"))
     seen: dict[int, Any] = {}
