@@ -156,7 +156,8 @@ def test_csv_columns_can_be_categorical(tmp_path: Path) -> None:
     for categorical in (["zip"], [1], ["-2"]):
         (batch,) = as_batches(path, target="y", categorical=categorical)
         assert batch.feature_names == ("x", "zip=7", "zip=8")
-    assert error_of(path, target="y", categorical=["zap"]).endswith(", got 'zap'.")
+    error = error_of(path, target="y", categorical=["zap"])
+    assert error.endswith(", got 'zap'. Did you mean 'zip'?")
 
 
 @pytest.mark.parametrize("delimiter", ["", ";;", "§", '"', "\n", "\0"])

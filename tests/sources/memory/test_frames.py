@@ -156,6 +156,12 @@ def test_columns_of_a_frame_that_are_absent() -> None:
             as_batches(frame, target="y", **{option: [None]})
 
 
+def test_error_suggests_the_column_with_a_similar_name() -> None:
+    frame = pd.DataFrame({"amount": [0.5], "is_fraud": [1]})
+    with pytest.raises(SourceError, match=r"got 'isfraud'. Did you mean 'is_fraud'\?$"):
+        as_batches(frame, target="isfraud")
+
+
 def test_sparse_column_of_a_frame_is_named_in_the_error() -> None:
     columns = {"c": ["u", "v"], "s": pd.arrays.SparseArray([0.0, 1.0]), "y": [0, 1]}
     frame = pd.DataFrame(columns)

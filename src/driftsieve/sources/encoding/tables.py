@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -218,7 +219,11 @@ def find_column(columns: Sequence[str], wanted: ColumnRef) -> str:
     try:
         return columns[int(wanted)]
     except (ValueError, TypeError, IndexError):
-        raise SourceError(f"A column must be one of {_list(columns)}, got {wanted!r}.") from None
+        close = get_close_matches(str(wanted), columns, 1)
+        advice = f" Did you mean {close[0]!r}?" if close else ""
+        raise SourceError(
+            f"A column must be one of {_list(columns)}, got {wanted!r}.{advice}"
+        ) from None
 
 
 def category(value: Any) -> str | None:
