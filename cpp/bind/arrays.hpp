@@ -14,7 +14,7 @@
 #include <span>
 
 #include "driftsieve/base/views.hpp"
-#include "driftsieve/memory/room.hpp"
+#include "driftsieve/memory/large_room.hpp"
 
 namespace nb = nanobind;
 
@@ -65,13 +65,14 @@ inline std::size_t size_of(std::initializer_list<std::size_t> shape) {
     return size;
 }
 
-// Arrays with a common lifetime. Their memory is freed with the last of them.
+// Arrays with a common lifetime. Their memory is freed with the last of them, and reused by the
+// next ones.
 class NewArrays {
   public:
     // Number of values in all arrays.
     explicit NewArrays(std::size_t size)
-        : room_(new Room<double>(size_of({size + 1}))),
-          owner_(room_, [](void* p) noexcept { delete static_cast<Room<double>*>(p); }) {}
+        : room_(new KeptRoom<double>(size_of({size + 1}))),
+          owner_(room_, [](void* p) noexcept { delete static_cast<KeptRoom<double>*>(p); }) {}
 
     Doubles make(std::initializer_list<std::size_t> shape) {
         double* data = room_->data() + used_;
@@ -80,7 +81,7 @@ class NewArrays {
     }
 
   private:
-    Room<double>* room_;
+    KeptRoom<double>* room_;
     nb::capsule owner_;
     std::size_t used_ = 0;
 };

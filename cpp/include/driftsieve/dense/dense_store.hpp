@@ -23,7 +23,7 @@ namespace driftsieve {
 // batch are read in place.
 class DenseStore {
   public:
-    using Features = Room<FeatureState>;
+    using Features = KeptRoom<FeatureState>;
 
     DenseStore() = default;
     DenseStore(const Config& config, std::size_t n_features)

@@ -211,7 +211,7 @@ class LadderAbsorber {
     double most_[kMostRungs] = {};  // largest mass that a mini-bin of the block may hide
     std::size_t n_used_ = 0;
     Room<std::uint16_t> index_;
-    LargeRoom<double> cells_;    // empty between two blocks
+    KeptRoom<double> cells_;     // empty between two blocks
     Room<double> cell_weights_;  // of the cells in use
     Room<std::uint16_t> used_;
     Room<std::uint8_t> too_full_;

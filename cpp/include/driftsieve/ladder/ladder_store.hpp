@@ -425,7 +425,7 @@ class LadderStore {
     Config config_;
     std::vector<Fading> fadings_;
     std::vector<Ledger> ledgers_;  // complete blocks only
-    Room<LadderFeature> features_;
+    KeptRoom<LadderFeature> features_;
     OpenRows open_;
 
     LadderStore empty_like(std::size_t n_features) const {

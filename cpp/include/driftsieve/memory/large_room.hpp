@@ -9,49 +9,73 @@
 #endif
 
 #include "driftsieve/memory/room.hpp"
+#include "driftsieve/memory/spare_room.hpp"
 
 namespace driftsieve {
-
-inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
 
 // Size of the memory for that many bytes, in whole large pages.
 constexpr std::size_t whole_pages(std::size_t size) {
     return size < kLargePage ? size : (size + kLargePage - 1) / kLargePage * kLargePage;
 }
 
-// An allocator of memory that begins at a cache line and is not filled with zeros. If it is large,
-// the system is asked for large pages, because rows are read column by column, each from another
-// page. Pages that are never written to take no memory.
-template <class T>
-struct LargePages : LeavesUnfilled {
+// An allocator of memory that begins at a cache line and is not filled with zeros. Large memory
+// comes from released buffers, Spare::get, and is returned there.
+template <class T, class Spare>
+struct SparePages : LeavesUnfilled {
     using value_type = T;
-    LargePages() = default;
+    SparePages() = default;
     template <class U>
-    LargePages(const LargePages<U>&) {}
+    SparePages(const SparePages<U, Spare>&) {}
 
     T* allocate(std::size_t n) {
         const std::size_t size = whole_pages(n * sizeof(T));
-        void* room = ::operator new(size, alignment(size));
-#ifdef __linux__
-        if (size >= kLargePage) madvise(room, size, MADV_HUGEPAGE);  // the system may ignore it
-#endif
-        return static_cast<T*>(room);
+        return static_cast<T*>(size < kLargePage ? ::operator new(size, kCacheLine)
+                                                 : Spare::get(size / kLargePage));
     }
     void deallocate(T* room, std::size_t n) {
-        ::operator delete(room, alignment(whole_pages(n * sizeof(T))));
+        const std::size_t size = whole_pages(n * sizeof(T));
+        if (size < kLargePage)
+            ::operator delete(room, kCacheLine);
+        else
+            Spare::give_back(room, size / kLargePage);
     }
     template <class U>
-    bool operator==(const LargePages<U>&) const {
+    bool operator==(const SparePages<U, Spare>&) const {
         return true;
     }
 
   private:
-    static std::align_val_t alignment(std::size_t size) {
-        return std::align_val_t{size < kLargePage ? 64 : kLargePage};
+    static constexpr std::align_val_t kCacheLine{64};
+};
+
+// Memory of fixed size that is needed in the same size again and again.
+template <class T>
+using KeptRoom = std::vector<T, SparePages<T, SpareSmallRoom>>;
+
+// Memory for a list that grows, such as a block of rows. If it is large, the system is asked for
+// large pages, because the rows are read column by column, each from another page. Pages that are
+// never written to take no memory.
+struct GrowingRoom {
+    static void* get(std::size_t n_pages) {
+        got_ = n_pages;
+        void* room = SpareRoom::get(n_pages);
+#ifdef __linux__
+        madvise(room, n_pages * kLargePage, MADV_HUGEPAGE);  // the system may ignore the advice
+#endif
+        return room;
     }
+    static void give_back(void* room, std::size_t n_pages) {
+        if (n_pages < got_)  // the list has moved to larger memory
+            SpareRoom::release(room);
+        else
+            SpareRoom::give_back(room, n_pages);
+    }
+
+  private:
+    static inline thread_local std::size_t got_ = 0;  // pages of the last request
 };
 template <class T>
-using LargeRoom = std::vector<T, LargePages<T>>;
+using LargeRoom = std::vector<T, SparePages<T, GrowingRoom>>;
 
 // Size of the items; reserved memory beyond them takes nothing.
 template <class T>
