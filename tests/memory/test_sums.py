@@ -96,10 +96,18 @@ def test_noise_has_no_gain_and_a_sudden_change_has(seed):
     X = rng.standard_normal((12_000, 30))
     noise = ds.FeatureScreener(k=3, half_life="auto").fit(X, rng.integers(0, 2, len(X)))
     assert np.isnan(noise.memory_.gain)
-    assert "Too little is relevant" in str(noise.memory_)
+    assert "do not show whether forgetting gains" in str(noise.memory_)
     halves = np.where(np.arange(len(X)) < 6000, X[:, 0] + X[:, 1], X[:, 2] + X[:, 3])
     leaps = ds.FeatureScreener(k=2, half_life="auto").fit(X, halves > 0)
     assert leaps.memory_.gain > 0.1
+
+
+@pytest.mark.parametrize(("n_rows", "n_features"), [(2000, 6), (2000, 20), (5000, 200)])
+def test_one_strong_feature_is_enough_to_know_the_gain(n_rows, n_features):
+    X = np.random.default_rng(0).standard_normal((n_rows, n_features))
+    screener = ds.FeatureScreener(k=n_features // 4, half_life="auto").fit(X, X[:, 0] > 0)
+    assert screener.memory_.gain == pytest.approx(0, abs=0.02)
+    assert "hardly drifts" in str(screener.memory_)
 
 
 def test_half_lives_have_equal_weights_if_none_predicts():

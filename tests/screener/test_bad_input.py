@@ -76,6 +76,7 @@ def test_invalid_parameters_are_an_error(rows, parameters, message):
         ({"decay": "x"}, "decay must be a number, got 'x'"),
         ({"half_life": {3}}, r'half_life must be a number or a duration such as "12h", got \{3\}'),
         ({"n_threads": 1.5}, "n_threads must be a whole number or None, got 1.5"),
+        ({"n_threads": True}, "n_threads must be a whole number or None, got True"),
     ],
 )
 def test_parameters_of_the_wrong_type(rows, parameters, message):

@@ -223,7 +223,7 @@ def thread_count(n_threads: int | None) -> int:
     n_cores = _platform.n_cores()
     if n_threads is None:
         return n_cores
-    if not hasattr(n_threads, "__index__"):
+    if isinstance(n_threads, bool) or not hasattr(n_threads, "__index__"):
         raise TypeError(f"n_threads must be a whole number or None, got {n_threads!r}.")
     if n_threads == 0:
         raise ValueError("n_threads must be at least 1, got 0. Pass None or -1 for all cores.")

@@ -36,7 +36,8 @@ class Memory:
         fading counts as the number of rows so far, or as twice the longest other half-life if that
         is less.
     gain : float
-        ``value`` relative to that without fading, minus 1; NaN if ``value`` is not clearly above 0.
+        ``value`` relative to that without fading, minus 1; NaN if ``value`` is not clearly above
+        what could be chance.
     n_reviews : int
         Number of reviews.
     unit : str
@@ -124,9 +125,7 @@ class Memory:
         if not self.n_reviews:
             return f"{length} There are too few rows to learn from."
         if math.isnan(self.gain):
-            return (
-                f"{length} Too little is relevant to learn from: no memory is known to be better."
-            )
+            return f"{length} The rows so far do not show whether forgetting gains anything."
         drift = next(word for most, word in _DRIFTS if self.gain < most)
         if drift == "hardly":
             return f"{length} At present the stream hardly drifts; forgetting gains nothing."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Self
@@ -128,23 +129,32 @@ class Sums:
         If the fresh relevance is mostly noise, as with few features or rows, the prior pulls the
         weights towards equal ones.
         """
+        products, answers = self.products[rate], self.answers[rate]
+        variance = self._residual_variance(rate)
+        if math.isinf(variance):
+            return None
+        noise = variance / PRIOR_SPREAD**2
+        return products + noise * np.eye(len(answers)), answers + noise * self._equal
+
+    def _residual_variance(self, rate: int) -> float:
+        """Return the variance of the fresh relevance around its prediction without a prior.
+
+        It is infinite if there is nothing to learn from.
+        """
         products, answers, squares, n_features, fading = (array[rate] for array in self._of_rates)
         if not np.diag(products).max() > 0:
-            return None
+            return math.inf
         free = _non_negative(products, answers, RIDGE)
         left = squares - 2 * free @ answers + free @ products @ free
         # the mean of each review and each weight take one number out of the residuals
         n_left = float(n_features - fading) - np.count_nonzero(free)
-        if n_left <= 0:
-            return None
-        noise = max(float(left) / n_left, 0.0) / PRIOR_SPREAD**2
-        return products + noise * np.eye(len(free)), answers + noise * self._equal
+        return max(float(left) / n_left, 0.0) if n_left > 0 else math.inf
 
     def noise(self, k: int) -> float:
-        """Return the standard error of the mean relevance of k features of noise."""
+        """Return the standard error of the mean relevance of k features that is not predicted."""
         if not self.n_reviews:
-            return 0.0
-        return float(np.sqrt(k * self.fresh_squares[0] / self.n_features[0] / self.fading[0]))
+            return math.inf
+        return math.sqrt(k * self._residual_variance(0) / self.fading[0])
 
     def best_rung(self) -> int:
         """Return the index of the half-life whose best features were the most relevant.
