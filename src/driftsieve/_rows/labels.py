@@ -129,11 +129,10 @@ def _integral(labels: NDArray[Any]) -> NDArray[np.int64]:
     if bad.any():
         row = int(bad.argmax())
         raise RowError(
-            "Unknown label type: continuous. Maybe you are trying to fit a classifier, which "
-            "expects discrete classes on a regression target with continuous values "
-            f"(here {float(labels[row])}",
+            "Unknown label type: continuous. Labels must be strings, booleans or whole numbers, got "
+            f"{float(labels[row])}",
             row,
-            ").",
+            ". Cut a numeric target into a few classes first.",
         )
     return labels.astype(np.int64)
 
