@@ -9,12 +9,14 @@
 #include "bucket_kernels.hpp"
 #include "cell_kernels.hpp"
 #include "copy_kernels.hpp"
-#include "ladder_kernels.hpp"
 #include "order_kernels.hpp"
 #include "sparse_kernels.hpp"
 #include "strip_kernels.hpp"
 
 namespace driftsieve::DRIFTSIEVE_ISA {
+
+extern const LadderKernels ladder_kernels;
+
 namespace {
 
 Kernels::PowerSums power_sums(const double* values, std::size_t n, double shift) {

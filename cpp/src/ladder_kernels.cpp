@@ -1,6 +1,6 @@
 // Numbers at several half-lives side by side. Compiled once per instruction set, as kernels.cpp.
 
-#include "ladder_kernels.hpp"
+#include "driftsieve/ladder/ladder_kernels.hpp"
 
 #include <algorithm>
 #include <array>

@@ -70,17 +70,17 @@ std::size_t add_row(const SparseRow<T, Index>& row, double weight, const ColumnS
         if (!row.is_canonical && !(rise(columns + k) && is_next(k, k + kLanes - 1)))
             return Kernels::kRefused;
         const auto x = load_lanes(values + k);
-        const unsigned looks = look(x);
-        if (looks >> kLanes != 0) [[unlikely]] {
+        const unsigned kinds = kinds_of(x);
+        if (kinds >> kLanes != 0) [[unlikely]] {
             for (std::size_t i = 0; i < kLanes; ++i) add_one(k + i);
         } else {
             for (std::size_t i = 0; i < kLanes; ++i) {
                 __builtin_prefetch(weights + place(k + i + kAhead));
                 add(k + i);
             }
-            store_some(looks, x, found_values + n_found);
-            store_some(looks, load_lanes(columns + k), found_columns + n_found);
-            n_found += static_cast<std::size_t>(__builtin_popcount(looks));
+            store_some(kinds, x, found_values + n_found);
+            store_some(kinds, load_lanes(columns + k), found_columns + n_found);
+            n_found += static_cast<std::size_t>(__builtin_popcount(kinds));
         }
     }
 #endif

@@ -38,7 +38,7 @@ __m256i load_lanes(const std::int64_t* columns) {
 }
 
 // Bit i: whether value i is not 1. Bit kLanes + i: whether it is 0.
-unsigned look(__m512d values) {
+unsigned kinds_of(__m512d values) {
     return joined(_mm512_cmp_pd_mask(values, _mm512_setzero_pd(), _CMP_EQ_OQ),
                   _mm512_cmp_pd_mask(values, _mm512_set1_pd(1.0), _CMP_NEQ_UQ));
 }
@@ -84,7 +84,7 @@ __m128i load_lanes(const std::int64_t* columns) {
         _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6)));
 }
 
-unsigned look(__m256d values) {
+unsigned kinds_of(__m256d values) {
     const __m256d is_0 = _mm256_cmp_pd(values, _mm256_setzero_pd(), _CMP_EQ_OQ);
     const __m256d is_not_1 = _mm256_cmp_pd(values, _mm256_set1_pd(1.0), _CMP_NEQ_UQ);
     return static_cast<unsigned>(_mm256_movemask_pd(is_0) << kLanes | _mm256_movemask_pd(is_not_1));

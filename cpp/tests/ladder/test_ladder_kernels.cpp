@@ -23,9 +23,7 @@ TEST_CASE("what is hidden is packed to no less, on every code path alike") {
         lines[1] = 0x1p-900;
         lines[2] = 0x1p-200;
         std::vector<float> first;
-        for (const char* name : {"baseline", "avx2", "avx512"}) {
-            const Kernels* kernels = kernels_named(name);
-            if (kernels == nullptr) continue;
+        for (const Kernels* kernels : tests::paths()) {
             std::vector<float> packed(n * rungs);
             std::vector<double> back(n * rungs);
             kernels->ladder->pack(rungs, lines.data(), n, per_unit.data(), packed.data());
