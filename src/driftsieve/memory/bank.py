@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import sys
 from operator import attrgetter
 from typing import Any
 
@@ -16,6 +15,7 @@ from driftsieve._state.settings import AUTO, HalfLives, is_auto, is_ladder
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, validated
 from driftsieve.exceptions import LimitError
+from driftsieve.memory.fresh import Fresh, FreshBank, FreshSums, no_limits
 from driftsieve.memory.merging import merge
 from driftsieve.memory.panel import Indices, next_panel, panel_size
 from driftsieve.memory.period import (
@@ -25,8 +25,8 @@ from driftsieve.memory.period import (
     n_sparse_values,
     rows_of_period,
 )
-from driftsieve.memory.predicting import predicted, relevances
-from driftsieve.memory.relevance import RELEVANCE, RESPONSE
+from driftsieve.memory.predicting import finite, predicted, relevances
+from driftsieve.memory.relevance import RELEVANCE, of_stacked
 from driftsieve.memory.rungs import N_RUNGS, UNKNOWN, default_rungs
 from driftsieve.memory.storing import from_bytes, to_bytes
 from driftsieve.memory.summary import Memory
@@ -34,6 +34,10 @@ from driftsieve.memory.sums import Sums
 from driftsieve.memory.waiting import Waiting
 from driftsieve.scores import ScoreFunction, score_of
 from driftsieve.snapshot import Floats, Snapshot
+
+
+EDGES_FROM = 2
+"""Half-life, by number, whose quantiles are the edges of the bins of fresh rows."""
 
 
 def _of_ladder(name: str) -> Any:
@@ -115,24 +119,7 @@ class LearnedBank:
         self._ladder = bank
         n_rungs = len(bank.half_lives) if self._waiting is None else N_RUNGS + 1
         self._sums = Sums.empty(n_rungs)
-        self._period = Period.first(n_rungs, self._fresh_bank())
-
-    def _fresh_bank(self) -> Bank:
-        """Return an empty bank, without limits, for rows that were added to the ladder."""
-        bank = self._ladder
-        fresh = Bank(
-            bank.epsilon,
-            moments=bank.moments,
-            quantiles=bank.quantiles,
-            missing=bank.missing,
-            n_threads=bank.n_threads,
-            max_features=sys.maxsize,
-            max_classes=sys.maxsize,
-            max_bytes=np.inf,
-        )
-        if bank._core.absent_is_missing:
-            fresh._core.take_absent_as_missing()
-        return fresh
+        self._period = Period.first(n_rungs)
 
     # --- attributes of a bank -------------------------------------------------------------------
 
@@ -195,7 +182,7 @@ class LearnedBank:
 
     @n_threads.setter
     def n_threads(self, n_threads: int | None) -> None:
-        self._ladder.n_threads = self._period.fresh.n_threads = n_threads
+        self._ladder.n_threads = n_threads
 
     def set_limits(self, **limits: Any) -> LearnedBank:
         """Change limits for later rows.
@@ -336,12 +323,11 @@ class LearnedBank:
 
         ``recent`` is the number of more values of sparse rows.
         """
-        period = self._period if fresh else self._period.without_features(self._fresh_bank())
-        return self._sums.nbytes + period.nbytes_with(recent)
+        return self._sums.nbytes + self._period.nbytes_with(recent, fresh=fresh)
 
     def _drop_fresh(self) -> None:
         """Drop the fresh rows, so that nothing is learned at the next review."""
-        self._period = self._period.without_features(self._fresh_bank())
+        self._period = self._period.without_features()
 
     def _learn(self, batch: Batch, room: float | None = None) -> None:
         """Count rows that were added to the ladder, and review the half-lives if it is time.
@@ -351,11 +337,12 @@ class LearnedBank:
         """
         if room is None:
             room = self.max_bytes - self._ladder.nbytes
+        labels = self._ladder._header.labels
         try:
-            self._period.take(batch, room - self._sums.nbytes)
+            self._period.take(batch, labels, room - self._sums.nbytes)
         except LimitError:
             self._drop_fresh()
-            self._period.take(batch)
+            self._period.take(batch, labels)
         if self._period.left <= 0:
             self._review(room)
 
@@ -364,17 +351,17 @@ class LearnedBank:
         self._waiting = None
         self._start(bank)
         for batch in waiting.batches:
-            self._period.take(batch)
+            self._period.take(batch, bank._header.labels)
         self._review(self.max_bytes - bank.nbytes)
 
     def _review(self, room: float) -> None:
         """Compare the half-lives in the fresh rows, and begin another period."""
         period = self._period
-        n_compared = len(period.features)
-        fresh = self._relevances_in(period.fresh, np.arange(n_compared), RESPONSE)
-        if n_compared and fresh is not None:
-            of_period = (period.before, fresh[0], self._n_best, period.n_rows)
-            self._sums = self._sums.reviewed(*of_period)
+        if period.fresh is not None:
+            fresh = period.fresh.relevance(self.score_func, self.n_bins)
+            if fresh is not None:
+                of_period = (period.before, fresh, self._n_best, period.n_rows)
+                self._sums = self._sums.reviewed(*of_period)
         self._period = self._next_period(room)
 
     def _next_period(self, room: float) -> Period:
@@ -391,24 +378,38 @@ class LearnedBank:
         size = int(min(size, period.most, room // of_feature))
         others = period.candidates(bank.n_features, size)
         features = next_panel(bank.n_features, size, known, before, others)
-        relevances = self._relevances_in(bank, features, RELEVANCE)
-        if relevances is None:
-            relevances = np.zeros((len(bank.half_lives), len(features)))
+        found = self._compared(features)
+        if found is None:
+            features = features[:0]
+            found = np.zeros((len(bank.half_lives), 0)), None
         return Period(
             rows_of_period(bank, n_reviews),
             features,
-            relevances,
-            self._fresh_bank(),
+            *found,
             recent=period.recent,
             turn=period.turn,
             most=min(period.most + period.most // 8 + 1, MOST_FEATURES),
         )
 
-    def _relevances_in(
-        self, bank: Bank, features: Indices, functions: dict[str, ScoreFunction]
-    ) -> Floats | None:
-        """Return (H, m) relevances of some features; None if a half-life has only one class."""
-        return relevances(bank, features, self.score_func, self.n_bins, functions)
+    def _compared(self, features: Indices) -> tuple[Floats, Fresh] | None:
+        """Return (H, m) relevances of features, and what counts fresh rows of them.
+
+        None without features, or if a half-life has only one class.
+        """
+        bank, score = self._ladder, self.score_func
+        if not len(features):
+            return None
+        if not (isinstance(score, str) and score_of(score).needs == "quantiles"):
+            found = relevances(bank, features, score, self.n_bins, RELEVANCE)
+            return None if found is None else (found, FreshBank(no_limits(bank)))
+        together = bank._stacked(features, self.n_bins)
+        if together is None:
+            return None
+        assert together.edges is not None
+        n_rungs = len(bank.half_lives)
+        edges = together.edges.reshape(n_rungs, len(features), -1)[min(EDGES_FROM, n_rungs - 1)]
+        found = finite(of_stacked(RELEVANCE[score], together))
+        return found.reshape(n_rungs, len(features)), FreshSums.empty(edges, bank)
 
     # --- reading --------------------------------------------------------------------------------
 
