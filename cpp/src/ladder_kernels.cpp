@@ -132,16 +132,14 @@ struct Cells {
 
     Cells(Number* cells, std::size_t n_cells) : first(cells), second(cells + n_cells * kFirst) {}
     void load(std::size_t m, Line<R>& line) const {
-        double numbers[R];
-        std::memcpy(numbers, first + m * kFirst, 8 * kFirst);
-        std::memcpy(numbers + kFirst, second + m * kSecond, 8 * kSecond);
-        line.load(numbers);
+        std::memcpy(line.eight, first + m * kFirst, 8 * kFirst);
+        std::memcpy(line.four, second + m * kSecond, 32 * Line<R>::kFours);
+        std::memcpy(line.rest, second + m * kSecond + 4 * Line<R>::kFours, 8 * Line<R>::kRest);
     }
     void store(std::size_t m, const Line<R>& line) const {
-        double numbers[R];
-        line.store(numbers);
-        std::memcpy(first + m * kFirst, numbers, 8 * kFirst);
-        std::memcpy(second + m * kSecond, numbers + kFirst, 8 * kSecond);
+        std::memcpy(first + m * kFirst, line.eight, 8 * kFirst);
+        std::memcpy(second + m * kSecond, line.four, 32 * Line<R>::kFours);
+        std::memcpy(second + m * kSecond + 4 * Line<R>::kFours, line.rest, 8 * Line<R>::kRest);
     }
 };
 

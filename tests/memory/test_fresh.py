@@ -20,7 +20,7 @@ def rows(n=300, *, missing=0.0, dtype=np.float64):
 
 
 def counted(X, y, weight, bank, size=300):
-    fresh = FreshSums.empty(EDGES, bank)
+    fresh = FreshSums.empty(EDGES.T, False, bank)
     for first in range(0, len(y), size):
         part = slice(first, first + size)
         batch = Batch.of(X[part], y[part], sample_weight=weight[part], missing=bank.missing)
@@ -44,7 +44,7 @@ def test_bins_and_weights_are_those_of_the_rows(layout, missing, dtype):
     X, y, weight = rows(missing=missing, dtype=dtype)
     bank = Bank(missing="ignore" if missing else "error").update(layout(X), y, weight)
     codes = bank._header.labels.encode(y)[0]
-    snap = counted(layout(X), y, weight, bank)._snapshot()
+    snap = counted(layout(X), y, weight, bank).snapshot()
     for j, feature in enumerate(FEATURES):
         wanted = table(X, codes, weight, feature, EDGES[j]) / weight.sum()
         np.testing.assert_allclose(snap.bin_weights[j], wanted, atol=1e-14)
@@ -65,7 +65,7 @@ def test_splits_into_batches_give_the_same_bits(layout):
 def test_a_new_class_needs_room():
     X, y, weight = rows()
     bank = Bank().update(X[y < 2], y[y < 2], weight[y < 2])
-    fresh = FreshSums.empty(EDGES, bank)
+    fresh = FreshSums.empty(EDGES.T, False, bank)
     before = fresh.nbytes
     labels = bank._header.labels.encode(y)[1]
     batch = Batch.of(X, y, sample_weight=weight)
@@ -82,5 +82,26 @@ def test_sparse_rows_have_the_design_effect_of_a_bank():
     y = rng.integers(0, 3, 400)
     weight = np.where(X[:, [2]].toarray()[:, 0] > 0, 3.0, 1.0)
     bank = Bank().update(X, y, weight)
-    found = counted(X, y, weight, bank)._snapshot().design_effect
+    found = counted(X, y, weight, bank).snapshot().design_effect
     np.testing.assert_allclose(found, bank.snapshot().design_effect[FEATURES])
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_moments_are_those_of_a_bank(layout, missing, offset):
+    X, y, weight = rows(missing=missing)
+    X[:, 2] += offset
+    bank = Bank(missing="ignore" if missing else "error").update(layout(X), y, weight)
+    wanted = bank.snapshot()
+    fresh = FreshSums.empty(wanted.mean[:1, FEATURES], True, bank)
+    for part in (slice(0, 10), slice(10, 300)):
+        batch = Batch.of(
+            layout(X)[part], y[part], sample_weight=weight[part], missing=bank.missing
+        )
+        fresh.add(batch, FEATURES, bank._header.labels, np.inf)
+    order = np.argsort(bank._header.labels.array())
+    snap = fresh.snapshot()
+    np.testing.assert_allclose(snap.mean[order], wanted.mean[:, FEATURES])
+    np.testing.assert_allclose(snap.var[order], wanted.var[:, FEATURES], rtol=1e-6)
+    np.testing.assert_allclose(snap.weight[order] * weight.sum(), wanted.weight[:, FEATURES])

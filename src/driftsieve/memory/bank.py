@@ -37,7 +37,7 @@ from driftsieve.snapshot import Floats, Snapshot
 
 
 EDGES_FROM = 2
-"""Half-life, by number, whose quantiles are the edges of the bins of fresh rows."""
+"""Half-life, by number, whose quantiles or means fresh rows are compared with."""
 
 
 def _of_ladder(name: str) -> Any:
@@ -399,17 +399,16 @@ class LearnedBank:
         bank, score = self._ladder, self.score_func
         if not len(features):
             return None
-        if not (isinstance(score, str) and score_of(score).needs == "quantiles"):
+        if not isinstance(score, str):
             found = relevances(bank, features, score, self.n_bins, RELEVANCE)
             return None if found is None else (found, FreshBank(no_limits(bank)))
-        together = bank._stacked(features, self.n_bins)
+        together = bank._stacked(features, score_of(score).bins(self.n_bins) or 0)
         if together is None:
             return None
-        assert together.edges is not None
-        n_rungs = len(bank.half_lives)
-        edges = together.edges.reshape(n_rungs, len(features), -1)[min(EDGES_FROM, n_rungs - 1)]
-        found = finite(of_stacked(RELEVANCE[score], together))
-        return found.reshape(n_rungs, len(features)), FreshSums.empty(edges, bank)
+        n_rungs, m = len(bank.half_lives), len(features)
+        begin = min(EDGES_FROM, n_rungs - 1) * m
+        fresh = FreshSums.after(together, slice(begin, begin + m), bank)
+        return finite(of_stacked(RELEVANCE[score], together)).reshape(n_rungs, m), fresh
 
     # --- reading --------------------------------------------------------------------------------
 

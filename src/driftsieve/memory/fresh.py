@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from driftsieve._core import add_csr_to_edges, add_dense_to_edges
+from driftsieve._core import add_csr_rows, add_dense_rows
 from driftsieve._rows.class_index import ClassIndex
 from driftsieve.bank import Bank
 from driftsieve.batch import Batch
@@ -41,7 +41,7 @@ def no_limits(bank: Bank) -> Bank:
 
 @dataclass(slots=True)
 class FreshBank:
-    """Fresh rows in a bank without fading, for moments and for functions of a snapshot."""
+    """Fresh rows in a bank without fading, for functions of a snapshot."""
 
     bank: Bank
 
@@ -67,63 +67,80 @@ class FreshBank:
 
 @dataclass(slots=True)
 class FreshSums:
-    """Weights of the fresh rows in bins between fixed edges, for scores of quantiles.
+    """Sums over the fresh rows, for scores by name.
 
-    The edges are quantiles of earlier rows, so the bins do not depend on the fresh rows, and the
-    relevance is unbiased as it is with quantiles of their own.
+    For scores of quantiles they are weights in bins between fixed edges. The edges are quantiles of
+    earlier rows, so the bins do not depend on the fresh rows, and the relevance is unbiased as it is
+    with quantiles of their own.
     """
 
-    edges: Floats
-    """(K - 1, m)"""
+    origin: Floats
+    """(K - 1, m) edges, or (1, m) values that are subtracted for moments."""
     sums: Floats
-    """(P, C, m) weights above each edge. Then of missing values the weights and their squares, if
-    values may be missing; and of the stored values of sparse rows likewise."""
+    """(P, C, m) weights above each edge, or the sums of the values and of their squares. Then of
+    missing values the weights and their squares, if values may be missing; and of the stored values
+    of sparse rows likewise."""
     totals: Floats
     """(2, C) weights of the classes, and of their squares."""
+    are_moments: bool
     absent_is_missing: bool
 
     @classmethod
-    def empty(cls, edges: Floats, bank: Bank) -> FreshSums:
-        """Return sums without rows, for (m, K - 1) edges of features of a bank."""
+    def empty(cls, origin: Floats, are_moments: bool, bank: Bank) -> FreshSums:
+        """Return sums without rows, for features of a bank."""
+        n_first = 2 if are_moments else len(origin)
         more = 4 if bank._core.is_sparse else 2 if bank.missing == "ignore" else 0
-        sums = np.zeros((edges.shape[1] + more, len(bank._header.labels), len(edges)))
+        sums = np.zeros((n_first + more, len(bank._header.labels), origin.shape[1]))
         totals = np.zeros((2, sums.shape[1]))
-        return cls(np.ascontiguousarray(edges.T), sums, totals, bank._core.absent_is_missing)
+        absent_is_missing = bank._core.absent_is_missing
+        return cls(np.ascontiguousarray(origin), sums, totals, are_moments, absent_is_missing)
+
+    @classmethod
+    def after(cls, snap: Snapshot, columns: slice, bank: Bank) -> FreshSums:
+        """Return sums without rows, for these columns of a snapshot of earlier ones."""
+        if snap.edges is not None:
+            return cls.empty(snap.edges[columns].T, False, bank)
+        assert snap.mean is not None
+        weight, mean = snap.weight[:, columns], snap.mean[:, columns]
+        all_weight = weight.sum(axis=0)
+        origin = np.divide((weight * mean).sum(axis=0), np.where(all_weight > 0, all_weight, 1.0))
+        return cls.empty(origin[None], True, bank)
 
     @property
     def nbytes(self) -> int:
         """Size in memory, in bytes."""
-        return self.edges.nbytes + self.sums.nbytes + self.totals.nbytes
+        return self.origin.nbytes + self.sums.nbytes + self.totals.nbytes
 
     def add(self, batch: Batch, features: Indices, labels: ClassIndex, room: float) -> None:
         """Add rows; LimitError, without a change, if there would be more than ``room`` bytes."""
         classes, X = labels.encode(batch.y)[0], batch.X
-        more = ((0, 0), (0, len(labels) - self.totals.shape[1]))
-        if more[1][1]:
-            if self.nbytes + self.sums.nbytes * more[1][1] > room:
+        n_new = len(labels) - self.totals.shape[1]
+        if n_new:
+            if self.nbytes + n_new * (self.sums[:, :1].nbytes + 16) > room:
                 raise LimitError("The fresh rows do not fit.")
-            self.sums = np.pad(self.sums, (*more, (0, 0)))
-            self.totals = np.pad(self.totals, more)
-        chosen = features.astype(np.uint64)
-        into = (classes, batch.sample_weight, chosen, self.edges, self.sums, self.totals)
+            self.sums = np.pad(self.sums, ((0, 0), (0, n_new), (0, 0)))
+            self.totals = np.pad(self.totals, ((0, 0), (0, n_new)))
+        into = (self.origin, self.sums, self.totals, self.are_moments)
+        how = (classes, batch.sample_weight, features.view(np.uint64), *into)
         if isinstance(X, np.ndarray):
-            add_dense_to_edges(X, *into)
+            add_dense_rows(X, *how)
         else:
             n_columns = max(X.shape[1], int(features[-1]) + 1)
-            how = (n_columns, self.absent_is_missing)
-            add_csr_to_edges(X.data, X.indices, X.indptr, *how, *into)
+            add_csr_rows(X.data, X.indices, X.indptr, n_columns, self.absent_is_missing, *how)
 
     def relevance(self, score_func: str | ScoreFunction, n_bins: int) -> Floats | None:
         """Return the (m,) relevance in these rows; None if they are of one class."""
         if np.count_nonzero(self.totals[0]) < 2:
             return None
         assert isinstance(score_func, str)
-        return finite(of_stacked(RESPONSE[score_func], self._snapshot()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finite(of_stacked(RESPONSE[score_func], self.snapshot()))
 
-    def _snapshot(self) -> Snapshot:
+    def snapshot(self) -> Snapshot:
         """Return a snapshot with relative weights; only its arrays by feature can be used."""
-        n_edges, m = self.edges.shape
-        above, rest = self.sums[:n_edges], self.sums[n_edges:]
+        n_first = 2 if self.are_moments else len(self.origin)
+        m = self.origin.shape[1]
+        first, rest = self.sums[:n_first], self.sums[n_first:]
         weight, squares = (np.repeat(total[:, None], m, axis=1) for total in self.totals)
         effect = None
         if len(rest) == 4 and self.absent_is_missing:
@@ -132,12 +149,17 @@ class FreshSums:
             weight = np.maximum(weight - rest[0], 0.0)
             squares = np.maximum(squares - rest[1], 0.0)
             if len(rest) == 4:
-                zero = np.maximum(weight - rest[2], 0.0)
-                above = above + zero * (self.edges < 0)[:, None]
+                first = first + self._of_zeros(np.maximum(weight - rest[2], 0.0))
                 effect = _design_effect(weight, squares, rest[2], rest[3])
+        mean = var = bins = None
         all_weight = self.totals[0].sum()
-        ends = np.concatenate([weight[None], above, np.zeros((1, *weight.shape))])
-        bins = np.maximum(ends[:-1] - ends[1:], 0.0) / all_weight
+        if self.are_moments:
+            known = np.where(weight > 0, weight, 1.0)
+            mean = first[0] / known
+            var = np.maximum(first[1] / known - mean**2, 0.0)
+        else:
+            ends = np.concatenate([weight[None], first, np.zeros((1, *weight.shape))])
+            bins = (np.maximum(ends[:-1] - ends[1:], 0.0) / all_weight).transpose(2, 0, 1)
         n_classes = len(weight)
         return Snapshot(
             classes=np.arange(n_classes),
@@ -148,14 +170,21 @@ class FreshSums:
             feature_names=None,
             first_feature=0,
             weight=weight / all_weight,
-            mean=None,
-            var=None,
-            bin_weights=bins.transpose(2, 0, 1),
-            edges=self.edges.T,
+            mean=None if mean is None else mean + self.origin[0],
+            var=var,
+            bin_weights=bins,
+            edges=None if bins is None else self.origin.T,
             rank_error=None,
+            centred_mean=mean,
             weight_squared=squares / all_weight**2,
             design_effect=effect,
         )
+
+    def _of_zeros(self, weight: Floats) -> Floats:
+        """Return what zeros of this weight add to the first sums."""
+        if self.are_moments:
+            return np.stack([-self.origin * weight, self.origin**2 * weight])
+        return weight * (self.origin < 0)[:, None]
 
 
 def _design_effect(weight: Floats, squares: Floats, not_0: Floats, not_0_squared: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 KIND = "learned bank"
 _COUNTS = ("rows", "n_rows", "n_values", "turn", "most")
 _ARRAYS = ("features", "before", "recent")
-_FRESH = ("edges", "sums", "totals")
+_FRESH = ("origin", "sums", "totals")
 
 
 def to_bytes(learned: LearnedBank) -> bytes:
@@ -119,7 +119,7 @@ def _restore(
         rows,
         features,
         before,
-        _fresh(arrays, ladder, fresh, m),
+        _fresh(arrays, score_of(learned.score_func).needs == "moments", ladder, fresh, m),
         n_rows,
         n_values,
         recent,
@@ -132,7 +132,7 @@ def _restore(
 
 
 def _fresh(
-    arrays: dict[str, NDArray[Any]], ladder: Bank, fresh: Bank | None, m: int
+    arrays: dict[str, NDArray[Any]], are_moments: bool, ladder: Bank, fresh: Bank | None, m: int
 ) -> Fresh | None:
     """Return the fresh rows of m features."""
     if not m:
@@ -141,13 +141,14 @@ def _fresh(
     if fresh is not None:
         require(fresh.n_features in (0, m), "fresh rows")
         return FreshBank(fresh)
-    edges, sums, totals = (arrays[f"fresh {name}"] for name in _FRESH)
-    require(edges.ndim == 2 and edges.shape[1] == m and not np.isinf(edges).any(), "edges")
-    empty = FreshSums.empty(edges.T, ladder)
+    origin, sums, totals = (arrays[f"fresh {name}"] for name in _FRESH)
+    require(origin.ndim == 2 and origin.shape[1] == m and not np.isinf(origin).any(), "fresh rows")
+    empty = FreshSums.empty(origin.astype(np.float64), are_moments, ladder)
     n_classes = totals.shape[-1]
     require(totals.shape == (2, n_classes) and n_classes <= len(ladder._header.labels), "totals")
     require(sums.shape == (len(empty.sums), n_classes, m), "fresh rows")
+    require(not are_moments or len(origin) == 1, "fresh rows")
     for array in (sums, totals):
-        require(bool(np.isfinite(array).all() and (array >= 0).all()), "fresh rows")
-    arrays_in_use = (array.astype(np.float64) for array in (edges, sums, totals))
-    return FreshSums(*arrays_in_use, empty.absent_is_missing)
+        require(bool(np.isfinite(array).all()) and array.dtype == np.float64, "fresh rows")
+    require(bool((totals >= 0).all()), "totals")
+    return replace(empty, sums=sums.copy(), totals=totals.copy())

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -14,28 +15,44 @@
 
 namespace driftsieve {
 
-// The weights of rows above fixed edges of some features, in the arrays of a caller. Rows are added
-// one after another, so the sums do not depend on how they were cut into batches.
-struct EdgeSums {
+// Sums over rows of some features, in the arrays of a caller: the weights above fixed edges, or the
+// power sums of the values less a shift. Rows are added one after another, so the sums do not
+// depend on how they were cut into batches.
+struct RowSums {
     std::span<const std::uint64_t> features;  // ascending
-    std::size_t n_edges = 0;
     std::size_t n_classes = 0;
-    // Edge after edge, of all features; nothing is above NaN.
+    bool are_moments = false;
+    std::size_t n_edges = 0;
+    // Edge after edge, of all features, and nothing is above NaN; or the shifts.
     const double* edges = nullptr;
-    // For each edge the weights of the values above it. Then of missing values the weights and
-    // their squares, and of the stored values of sparse rows likewise. Each by class and feature;
-    // if there is no room for missing values, there are none.
+    // For each edge the weights of the values above it; or the weighted sums and those of squares.
+    // Then of missing values the weights and their squares, and of the stored values of sparse rows
+    // likewise. Each by class and feature; if there is no room for missing values, there are none.
     std::span<double> sums;
     double* totals = nullptr;  // weights of the classes, and of their squares
 
+    std::size_t n_first() const { return are_moments ? 2 : n_edges; }
     std::size_t n_features() const { return features.size(); }
     std::size_t of_plane() const { return n_classes * n_features(); }
     bool has_plane(std::size_t number) const {
-        return sums.size() >= (n_edges + number + 1) * of_plane();
+        return sums.size() >= (n_first() + number + 1) * of_plane();
     }
-    // Position in a plane behind those of the edges.
+    // Position in a plane behind the first ones.
     double& at(std::size_t plane, std::size_t cls, std::size_t j) const {
-        return sums[(n_edges + plane) * of_plane() + cls * n_features() + j];
+        return sums[(n_first() + plane) * of_plane() + cls * n_features() + j];
+    }
+    // Adds values of features [lo, lo + n), none of them missing.
+    void add(const double* values, std::size_t lo, std::size_t n, std::size_t cls,
+             double weight) const {
+        double* into = sums.data() + cls * n_features() + lo;
+        if (!are_moments) {
+            kernels().weigh_above(values, n, {edges + lo, n_edges, n_features()}, weight, into,
+                                  of_plane());
+            return;
+        }
+        const std::uint32_t only = 0;
+        kernels().row_power_sums(values, 0, &only, &weight, 1, n, edges + lo, into,
+                                 into + of_plane());
     }
     void add_total(std::size_t cls, double weight) const {
         totals[cls] += weight;
@@ -51,8 +68,22 @@ inline double weight_of(const RowInfo& info, std::size_t i) {
     return info.weights.empty() ? 1.0 : info.weights[i];
 }
 
+// Counts missing values, and returns values that add nothing in place of them.
+inline const double* without_missing(const double* values, double* copy, std::size_t lo,
+                                     std::size_t n, std::size_t cls, double weight,
+                                     const RowSums& to) {
+    for (std::size_t j = 0; j < n; ++j) {
+        const bool is_missing = std::isnan(values[j]);
+        if (is_missing) to.add_missing(cls, lo + j, weight);
+        const double nothing =
+            to.are_moments ? to.edges[lo + j] : -std::numeric_limits<double>::infinity();
+        copy[j] = is_missing ? nothing : values[j];
+    }
+    return copy;
+}
+
 template <class T>
-void add_rows(const MatrixView<T>& rows, const RowInfo& info, const EdgeSums& to) {
+void add_rows(const MatrixView<T>& rows, const RowInfo& info, const RowSums& to) {
     constexpr std::size_t kRows = 16;
     constexpr std::size_t kColumns = 128;  // at a time, so that their sums stay in cache
     for (std::size_t i = 0; i < rows.n_rows; ++i) to.add_total(info.classes[i], weight_of(info, i));
@@ -73,10 +104,8 @@ void add_rows(const MatrixView<T>& rows, const RowInfo& info, const EdgeSums& to
                         copy[j] = static_cast<double>(rows.at(i, to.features[lo + j]));
                 const std::size_t cls = info.classes[i];
                 const double weight = weight_of(info, i);
-                kernels().weigh_above(values, n, {to.edges + lo, to.n_edges, m}, weight,
-                                      to.sums.data() + cls * m + lo, to.of_plane());
-                for (std::size_t j = 0; may_miss && j < n; ++j)
-                    if (std::isnan(values[j])) to.add_missing(cls, lo + j, weight);
+                if (may_miss) values = without_missing(values, copy, lo, n, cls, weight, to);
+                to.add(values, lo, n, cls, weight);
             }
         }
 }
@@ -113,7 +142,7 @@ class ColumnPlaces {
 // Of sparse rows, stored values alone. Zeros are left out, unless absent values are missing.
 template <class T, class Index>
 void add_rows(const CsrView<T, Index>& rows, const RowInfo& info, bool keeps_zeros,
-              const EdgeSums& to) {
+              const RowSums& to) {
     const ColumnPlaces places(to.features);
     for (std::size_t i = 0; i < rows.n_rows; ++i) {
         const std::size_t cls = info.classes[i];
@@ -131,9 +160,7 @@ void add_rows(const CsrView<T, Index>& rows, const RowInfo& info, bool keeps_zer
             if (value == 0.0 && !keeps_zeros) continue;
             to.at(2, cls, j) += weight;
             to.at(3, cls, j) += weight * weight;
-            for (std::size_t e = 0; e < to.n_edges; ++e)
-                if (value > to.edges[e * to.n_features() + j])
-                    to.sums[(e * to.n_classes + cls) * to.n_features() + j] += weight;
+            to.add(&value, j, 1, cls, weight);
         }
     }
 }
