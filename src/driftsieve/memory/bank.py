@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -22,6 +23,7 @@ from driftsieve.memory.period import (
     MOST_FEATURES,
     N_SHORT,
     Period,
+    n_pauses,
     n_sparse_values,
     rows_of_period,
 )
@@ -367,11 +369,16 @@ class LearnedBank:
     def _next_period(self, room: float) -> Period:
         period, bank = self._period, self._ladder
         n_reviews = int(self._sums.n_reviews)
+        pauses = n_pauses(bank.n_features, n_reviews)
+        if pauses and period.fresh is not None:
+            rows = rows_of_period(bank, n_reviews, pauses)
+            return replace(period, rows=rows, fresh=None, n_rows=0, n_values=0)
+        n_values = period.n_values // max(1, pauses)  # of one period
         kind = "quantiles" if bank.quantiles else "moments"
         if bank._columns.is_sparse:
             kind = "sparse"
         is_first = n_reviews < N_SHORT
-        size = panel_size(bank.n_features, period.n_values, kind, is_first=is_first)
+        size = panel_size(bank.n_features, n_values, kind, is_first=is_first)
         known, before = period.features, self._sums.weights() @ period.before
         of_feature = 8 * (1 + len(bank.half_lives))  # in the arrays of a period
         room = max(0.0, room - self._beside(fresh=False))

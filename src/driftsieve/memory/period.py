@@ -24,8 +24,13 @@ N_SHORT, N_MIDDLE, N_LONG = 16, 8, 1
 """Number of first periods with so many rows."""
 MOST_ROWS = 3200
 """Rows of later periods, and the most of a block of a bank with quantiles that they end with."""
-N_NARROW = 32
-"""Reviews after which periods of up to AT_FIRST features have twice as many rows."""
+N_STEADY = 36
+"""Reviews after which there are pauses between periods."""
+N_AS_LONG = 2
+"""Reviews after which the next pauses are twice as long."""
+MOST_PAUSES = {True: 8, False: 4}
+"""Most periods that a pause replaces, of up to AT_FIRST features and of more. Reviews then take a
+small share of the time."""
 N_RECENT = 4096
 MOST_FEATURES = 1 << 40
 
@@ -41,7 +46,7 @@ class Period:
     before: Floats
     """(H, m) relevance of the features at each half-life at its begin."""
     fresh: Fresh | None = None
-    """Rows of the period, with these features only; None without features."""
+    """Rows of the period, with these features only; None without features, and in a pause."""
     n_rows: int = 0
     n_values: int = 0
     recent: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -67,9 +72,10 @@ class Period:
         They are those of all, or of what is left without a panel.
         """
         recent = self.recent.itemsize * min(N_RECENT, len(self.recent) + n_values)
-        if not fresh or self.fresh is None:
+        if not fresh:
             return recent
-        return self.fresh.nbytes + self.features.nbytes + self.before.nbytes + recent
+        counted = 0 if self.fresh is None else self.fresh.nbytes
+        return counted + self.features.nbytes + self.before.nbytes + recent
 
     def take(self, batch: Batch, labels: ClassIndex, room: float = math.inf) -> None:
         """Count rows that were added to the ladder, and keep those of the panel.
@@ -87,7 +93,7 @@ class Period:
 
     def without_features(self) -> Period:
         """Return the period without a panel, so that the review at its end compares nothing."""
-        if self.fresh is None:
+        if not len(self.features):
             return self
         none, before = self.features[:0], self.before[:, :0]
         most = max(1, len(self.features) // 2)
@@ -107,16 +113,16 @@ def n_sparse_values(batch: Batch) -> int:
     return 0 if isinstance(batch.X, np.ndarray) else int(batch.X.nnz)
 
 
-def rows_of_period(bank: Bank, n_reviews: int) -> int:
-    """Return the number of rows of a period, given the bank at its begin.
+def rows_of_period(bank: Bank, n_reviews: int, n_periods: int = 1) -> int:
+    """Return the number of rows of one or several periods, given the bank at their begin.
 
     A bank with quantiles is quick to read at the end of a block only. Later periods end there.
     """
     core = bank._core
     rows = least_rows(bank.n_features, n_reviews, is_sparse=core.is_sparse)
     if rows < MOST_ROWS or not (bank.quantiles and 0 < core.block_rows <= MOST_ROWS):
-        return rows
-    least = rows - MOST_ROWS + MIDDLE
+        return n_periods * rows
+    least = (n_periods - 1) * core.block_rows + MIDDLE
     return least + core.rows_to_block_end(least)
 
 
@@ -126,7 +132,7 @@ def least_rows(n_features: int, n_reviews: int, *, is_sparse: bool = False) -> i
     Reviews have a fixed cost, which is a large share of the time of narrow rows.
 
     >>> least_rows(10, 0), least_rows(10, 20), least_rows(10, 50)
-    (500, 3200, 6400)
+    (500, 3200, 3200)
     >>> least_rows(1000, 0), least_rows(1000, 1)
     (1600, 3200)
     """
@@ -135,6 +141,16 @@ def least_rows(n_features: int, n_reviews: int, *, is_sparse: bool = False) -> i
     rows, n_first = (LONG, N_LONG) if n_features > AT_FIRST else (MIDDLE, N_MIDDLE)
     if n_features <= FEW:
         rows, n_first = SHORT, N_SHORT
-    if n_reviews < n_first:
-        return rows
-    return 2 * MOST_ROWS if n_features <= AT_FIRST and n_reviews >= N_NARROW else MOST_ROWS
+    return rows if n_reviews < n_first else MOST_ROWS
+
+
+def n_pauses(n_features: int, n_reviews: int) -> int:
+    """How many periods a pause after a review replaces.
+
+    >>> [n_pauses(10, n) for n in (35, 36, 38, 40, 42, 100)]
+    [0, 1, 2, 4, 8, 8]
+    """
+    if n_reviews < N_STEADY:
+        return 0
+    most = MOST_PAUSES[n_features <= AT_FIRST]
+    return min(1 << min((n_reviews - N_STEADY) // N_AS_LONG, 8), most)

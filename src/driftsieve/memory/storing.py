@@ -141,6 +141,8 @@ def _fresh(
     if fresh is not None:
         require(fresh.n_features in (0, m), "fresh rows")
         return FreshBank(fresh)
+    if f"fresh {_FRESH[0]}" not in arrays:  # in a pause
+        return None
     origin, sums, totals = (arrays[f"fresh {name}"] for name in _FRESH)
     require(origin.ndim == 2 and origin.shape[1] == m and not np.isinf(origin).any(), "fresh rows")
     empty = FreshSums.empty(origin.astype(np.float64), are_moments, ladder)
