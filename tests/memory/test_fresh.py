@@ -20,7 +20,7 @@ def rows(n=300, *, missing=0.0, dtype=np.float64):
 
 
 def counted(X, y, weight, bank, size=300):
-    fresh = FreshSums.empty(EDGES.T, False, bank)
+    fresh = FreshSums.empty(EDGES.T, "chi2", bank)
     for first in range(0, len(y), size):
         part = slice(first, first + size)
         batch = Batch.of(X[part], y[part], sample_weight=weight[part], missing=bank.missing)
@@ -65,7 +65,7 @@ def test_splits_into_batches_give_the_same_bits(layout):
 def test_a_new_class_needs_room():
     X, y, weight = rows()
     bank = Bank().update(X[y < 2], y[y < 2], weight[y < 2])
-    fresh = FreshSums.empty(EDGES.T, False, bank)
+    fresh = FreshSums.empty(EDGES.T, "chi2", bank)
     before = fresh.nbytes
     labels = bank._header.labels.encode(y)[1]
     batch = Batch.of(X, y, sample_weight=weight)
@@ -94,11 +94,9 @@ def test_moments_are_those_of_a_bank(layout, missing, offset):
     X[:, 2] += offset
     bank = Bank(missing="ignore" if missing else "error").update(layout(X), y, weight)
     wanted = bank.snapshot()
-    fresh = FreshSums.empty(wanted.mean[:1, FEATURES], True, bank)
+    fresh = FreshSums.empty(wanted.mean[:1, FEATURES], "fisher", bank)
     for part in (slice(0, 10), slice(10, 300)):
-        batch = Batch.of(
-            layout(X)[part], y[part], sample_weight=weight[part], missing=bank.missing
-        )
+        batch = Batch.of(layout(X)[part], y[part], sample_weight=weight[part], missing=bank.missing)
         fresh.add(batch, FEATURES, bank._header.labels, np.inf)
     order = np.argsort(bank._header.labels.array())
     snap = fresh.snapshot()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,12 @@ from driftsieve._state.settings import AUTO, HalfLives, is_auto, is_ladder
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, validated
 from driftsieve.exceptions import LimitError
+from driftsieve.memory.attributes import OfLadder
 from driftsieve.memory.fresh import Fresh, FreshBank, FreshSums, no_limits
 from driftsieve.memory.merging import merge
 from driftsieve.memory.panel import Indices, next_panel, panel_size
 from driftsieve.memory.period import (
+    FEW,
     MOST_FEATURES,
     N_SHORT,
     Period,
@@ -37,17 +38,11 @@ from driftsieve.memory.waiting import Waiting
 from driftsieve.scores import ScoreFunction, score_of
 from driftsieve.snapshot import Floats, Snapshot
 
-
 EDGES_FROM = 2
 """Half-life, by number, whose quantiles or means fresh rows are compared with."""
 
 
-def _of_ladder(name: str) -> Any:
-    """Return a property that reads the same property of the bank with all half-lives."""
-    return property(attrgetter(f"_ladder.{name}"), doc=getattr(Bank, name).__doc__)
-
-
-class LearnedBank:
+class LearnedBank(OfLadder):
     """A bank that keeps several half-lives and learns how long to remember.
 
     At fixed numbers of rows there is a review: it compares the relevance of the features at each
@@ -123,43 +118,6 @@ class LearnedBank:
         self._sums = Sums.empty(n_rungs)
         self._period = Period.first(n_rungs)
 
-    # --- attributes of a bank -------------------------------------------------------------------
-
-    @property
-    def bank(self) -> Bank:
-        """Bank with all half-lives; a temporary one while these are not known yet."""
-        if self._waiting is None:
-            return self._ladder
-        if self._made is None:
-            self._made = self._waiting.bank_with_rungs()
-        return self._made
-
-    epsilon = _of_ladder("epsilon")
-    moments = _of_ladder("moments")
-    quantiles = _of_ladder("quantiles")
-    clock = _of_ladder("clock")
-    missing = _of_ladder("missing")
-    n_features = _of_ladder("n_features")
-    max_features = _of_ladder("max_features")
-    max_classes = _of_ladder("max_classes")
-    max_bytes = _of_ladder("max_bytes")
-    on_limit = _of_ladder("on_limit")
-    classes = _of_ladder("classes")
-    feature_names = _of_ladder("feature_names")
-    n_rows = _of_ladder("n_rows")
-    ignored = _of_ladder("ignored")
-    now = _of_ladder("now")
-    is_whole = _of_ladder("is_whole")
-    _columns = property(lambda self: self._ladder._columns)
-    _core = property(lambda self: self._ladder._core)
-    _taking = property(lambda self: self._ladder._taking)
-    _threads = property(lambda self: self._ladder._threads)
-
-    @property
-    def half_lives(self) -> tuple[float, ...]:
-        """Half-lives to choose from, in ticks of the clock."""
-        return self.bank.half_lives
-
     @property
     def half_life(self) -> float:
         """Half-life whose best features were the most relevant; p-values are computed at it."""
@@ -176,15 +134,6 @@ class LearnedBank:
         with self._turn:
             waiting = self._waiting.nbytes if self._waiting else 0
             return self._ladder.nbytes + self._beside(fresh=True) + waiting
-
-    @property
-    def n_threads(self) -> int | None:
-        """Number of threads as given; it can be set at any time."""
-        return self._ladder.n_threads
-
-    @n_threads.setter
-    def n_threads(self, n_threads: int | None) -> None:
-        self._ladder.n_threads = n_threads
 
     def set_limits(self, **limits: Any) -> LearnedBank:
         """Change limits for later rows.
@@ -360,7 +309,7 @@ class LearnedBank:
         """Compare the half-lives in the fresh rows, and begin another period."""
         period = self._period
         if period.fresh is not None:
-            fresh = period.fresh.relevance(self.score_func, self.n_bins)
+            fresh = period.fresh.relevance()
             if fresh is not None:
                 of_period = (period.before, fresh, self._n_best, period.n_rows)
                 self._sums = self._sums.reviewed(*of_period)
@@ -386,13 +335,12 @@ class LearnedBank:
         others = period.candidates(bank.n_features, size)
         features = next_panel(bank.n_features, size, known, before, others)
         found = self._compared(features)
-        if found is None:
-            features = features[:0]
-            found = np.zeros((len(bank.half_lives), 0)), None
+        relevance, fresh = found or (np.zeros((len(bank.half_lives), 0)), None)
         return Period(
             rows_of_period(bank, n_reviews),
-            features,
-            *found,
+            features if found else features[:0],
+            relevance,
+            fresh,
             recent=period.recent,
             turn=period.turn,
             most=min(period.most + period.most // 8 + 1, MOST_FEATURES),
@@ -406,15 +354,17 @@ class LearnedBank:
         bank, score = self._ladder, self.score_func
         if not len(features):
             return None
-        if not isinstance(score, str):
+        few = bank.quantiles and len(features) <= FEW and not bank._core.is_sparse
+        if few or not isinstance(score, str):
             found = relevances(bank, features, score, self.n_bins, RELEVANCE)
-            return None if found is None else (found, FreshBank(no_limits(bank)))
+            rows = FreshBank(no_limits(bank), score, self.n_bins)
+            return None if found is None else (found, rows)
         together = bank._stacked(features, score_of(score).bins(self.n_bins) or 0)
         if together is None:
             return None
         n_rungs, m = len(bank.half_lives), len(features)
         begin = min(EDGES_FROM, n_rungs - 1) * m
-        fresh = FreshSums.after(together, slice(begin, begin + m), bank)
+        fresh = FreshSums.after(together, slice(begin, begin + m), score, bank)
         return finite(of_stacked(RELEVANCE[score], together)).reshape(n_rungs, m), fresh
 
     # --- reading --------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from driftsieve.exceptions import LimitError
 from driftsieve.memory.panel import Indices
 from driftsieve.memory.predicting import finite, relevances
 from driftsieve.memory.relevance import RESPONSE, of_stacked
-from driftsieve.scores import ScoreFunction
+from driftsieve.scores import SCORES, ScoreFunction
 from driftsieve.snapshot import Floats, Snapshot
 
 
@@ -41,16 +41,18 @@ def no_limits(bank: Bank) -> Bank:
 
 @dataclass(slots=True)
 class FreshBank:
-    """Fresh rows in a bank without fading, for functions of a snapshot."""
+    """Fresh rows in a bank without fading: for functions, and for quantiles of few features."""
 
     bank: Bank
+    score: str | ScoreFunction
+    n_bins: int
 
     @property
     def nbytes(self) -> int:
         """Size in memory, in bytes."""
         return self.bank.nbytes
 
-    def add(self, batch: Batch, features: Indices, labels: ClassIndex, room: float) -> None:
+    def add(self, batch: Batch, features: Indices, _labels: ClassIndex, room: float) -> None:
         """Add rows; LimitError, without a change, if there would be more than ``room`` bytes."""
         self.bank.set_limits(max_bytes=max(1.0, room))
         try:
@@ -58,19 +60,19 @@ class FreshBank:
         finally:  # it is no property of the fresh rows
             self.bank.set_limits(max_bytes=math.inf)
 
-    def relevance(self, score_func: str | ScoreFunction, n_bins: int) -> Floats | None:
+    def relevance(self) -> Floats | None:
         """Return the (m,) relevance in these rows; None if they are of one class."""
         features = np.arange(self.bank.n_features)
-        found = relevances(self.bank, features, score_func, n_bins, RESPONSE)
+        found = relevances(self.bank, features, self.score, self.n_bins, RESPONSE)
         return None if found is None else found[0]
 
 
 @dataclass(slots=True)
 class FreshSums:
-    """Sums over the fresh rows, for scores by name.
+    """Sums over the fresh rows.
 
     For scores of quantiles they are weights in bins between fixed edges. The edges are quantiles of
-    earlier rows, so the bins do not depend on the fresh rows, and the relevance is unbiased as it is
+    earlier rows, so the bins do not depend on the fresh rows, and the relevance is as unbiased as
     with quantiles of their own.
     """
 
@@ -82,29 +84,34 @@ class FreshSums:
     of sparse rows likewise."""
     totals: Floats
     """(2, C) weights of the classes, and of their squares."""
-    are_moments: bool
+    score: str
     absent_is_missing: bool
 
     @classmethod
-    def empty(cls, origin: Floats, are_moments: bool, bank: Bank) -> FreshSums:
+    def empty(cls, origin: Floats, score: str, bank: Bank) -> FreshSums:
         """Return sums without rows, for features of a bank."""
-        n_first = 2 if are_moments else len(origin)
+        n_first = 2 if _are_moments(score) else len(origin)
         more = 4 if bank._core.is_sparse else 2 if bank.missing == "ignore" else 0
         sums = np.zeros((n_first + more, len(bank._header.labels), origin.shape[1]))
         totals = np.zeros((2, sums.shape[1]))
         absent_is_missing = bank._core.absent_is_missing
-        return cls(np.ascontiguousarray(origin), sums, totals, are_moments, absent_is_missing)
+        return cls(np.ascontiguousarray(origin), sums, totals, score, absent_is_missing)
 
     @classmethod
-    def after(cls, snap: Snapshot, columns: slice, bank: Bank) -> FreshSums:
+    def after(cls, snap: Snapshot, columns: slice, score: str, bank: Bank) -> FreshSums:
         """Return sums without rows, for these columns of a snapshot of earlier ones."""
         if snap.edges is not None:
-            return cls.empty(snap.edges[columns].T, False, bank)
+            return cls.empty(snap.edges[columns].T, score, bank)
         assert snap.mean is not None
         weight, mean = snap.weight[:, columns], snap.mean[:, columns]
         all_weight = weight.sum(axis=0)
         origin = np.divide((weight * mean).sum(axis=0), np.where(all_weight > 0, all_weight, 1.0))
-        return cls.empty(origin[None], True, bank)
+        return cls.empty(origin[None], score, bank)
+
+    @property
+    def are_moments(self) -> bool:
+        """Whether the first sums are those of values and of their squares."""
+        return _are_moments(self.score)
 
     @property
     def nbytes(self) -> int:
@@ -128,13 +135,12 @@ class FreshSums:
             n_columns = max(X.shape[1], int(features[-1]) + 1)
             add_csr_rows(X.data, X.indices, X.indptr, n_columns, self.absent_is_missing, *how)
 
-    def relevance(self, score_func: str | ScoreFunction, n_bins: int) -> Floats | None:
+    def relevance(self) -> Floats | None:
         """Return the (m,) relevance in these rows; None if they are of one class."""
         if np.count_nonzero(self.totals[0]) < 2:
             return None
-        assert isinstance(score_func, str)
         with np.errstate(over="ignore", invalid="ignore"):
-            return finite(of_stacked(RESPONSE[score_func], self.snapshot()))
+            return finite(of_stacked(RESPONSE[self.score], self.snapshot()))
 
     def snapshot(self) -> Snapshot:
         """Return a snapshot with relative weights; only its arrays by feature can be used."""
@@ -185,6 +191,10 @@ class FreshSums:
         if self.are_moments:
             return np.stack([-self.origin * weight, self.origin**2 * weight])
         return weight * (self.origin < 0)[:, None]
+
+
+def _are_moments(score: str) -> bool:
+    return SCORES[score].needs == "moments"
 
 
 def _design_effect(weight: Floats, squares: Floats, not_0: Floats, not_0_squared: Floats) -> Floats:

@@ -91,7 +91,7 @@ def _restore(
     require(choices is None or learned.choices == ladder.half_lives, "half-lives")
     learned.score_func, learned.n_bins, learned.k = meta["score_func"], meta["n_bins"], meta["k"]
     keeps = score_of(learned.score_func).keeps
-    for bank in (ladder, fresh or ladder):
+    for bank in (ladder, *([fresh] if fresh else [])):
         require(all(getattr(bank, name) >= kept for name, kept in keeps.items()), "banks")
     require(type(learned.n_bins) is int and learned.n_bins >= 2, "n_bins")
     require(learned.k is None or (type(learned.k) is int and learned.k >= 1), "k")
@@ -119,7 +119,7 @@ def _restore(
         rows,
         features,
         before,
-        _fresh(arrays, score_of(learned.score_func).needs == "moments", ladder, fresh, m),
+        _fresh(learned, arrays, ladder, fresh, m),
         n_rows,
         n_values,
         recent,
@@ -132,7 +132,7 @@ def _restore(
 
 
 def _fresh(
-    arrays: dict[str, NDArray[Any]], are_moments: bool, ladder: Bank, fresh: Bank | None, m: int
+    learned: Any, arrays: dict[str, NDArray[Any]], ladder: Bank, fresh: Bank | None, m: int
 ) -> Fresh | None:
     """Return the fresh rows of m features."""
     if not m:
@@ -140,16 +140,16 @@ def _fresh(
         return None
     if fresh is not None:
         require(fresh.n_features in (0, m), "fresh rows")
-        return FreshBank(fresh)
+        return FreshBank(fresh, learned.score_func, learned.n_bins)
     if f"fresh {_FRESH[0]}" not in arrays:  # in a pause
         return None
     origin, sums, totals = (arrays[f"fresh {name}"] for name in _FRESH)
     require(origin.ndim == 2 and origin.shape[1] == m and not np.isinf(origin).any(), "fresh rows")
-    empty = FreshSums.empty(origin.astype(np.float64), are_moments, ladder)
+    empty = FreshSums.empty(origin.astype(np.float64), learned.score_func, ladder)
     n_classes = totals.shape[-1]
     require(totals.shape == (2, n_classes) and n_classes <= len(ladder._header.labels), "totals")
     require(sums.shape == (len(empty.sums), n_classes, m), "fresh rows")
-    require(not are_moments or len(origin) == 1, "fresh rows")
+    require(not empty.are_moments or len(origin) == 1, "fresh rows")
     for array in (sums, totals):
         require(bool(np.isfinite(array).all()) and array.dtype == np.float64, "fresh rows")
     require(bool((totals >= 0).all()), "totals")
