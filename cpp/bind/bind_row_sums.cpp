@@ -15,16 +15,16 @@ using Into = nb::ndarray<double, nb::ndim<n_dim>, nb::c_contig, nb::device::cpu>
 using Edges = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 RowSums sums_of(const Vector<std::uint64_t>& features, const Edges& edges, const Into<3>& sums,
-                 const Into<2>& totals, bool are_moments, const RowInfo& info, std::size_t n_rows,
-                 std::size_t n_columns, std::size_t n_planes) {
+                const Into<2>& totals, bool are_moments, const RowInfo& info, std::size_t n_rows,
+                std::size_t n_columns, std::size_t n_planes) {
     const std::size_t m = features.shape(0);
     const std::size_t n_classes = sums.shape(1);
     const auto in_range = [](const auto& numbers, std::size_t end) {
         return std::all_of(numbers.begin(), numbers.end(), [&](auto n) { return n < end; });
     };
     if (edges.shape(1) != m || sums.shape(2) != m || (are_moments && edges.shape(0) != 1) ||
-        sums.shape(0) < (are_moments ? 2 : edges.shape(0)) + n_planes ||
-        totals.shape(0) != 2 || totals.shape(1) != n_classes || info.classes.size() != n_rows ||
+        sums.shape(0) < (are_moments ? 2 : edges.shape(0)) + n_planes || totals.shape(0) != 2 ||
+        totals.shape(1) != n_classes || info.classes.size() != n_rows ||
         !(info.weights.empty() || info.weights.size() == n_rows) ||
         !in_range(view(features), n_columns) || !in_range(info.classes, n_classes))
         throw std::invalid_argument("arrays do not fit");
@@ -51,8 +51,8 @@ void add_csr(const Vector<T>& data, const Vector<Index>& indices, const Vector<I
              const std::optional<Vector<double>>& weights, const Vector<std::uint64_t>& features,
              const Edges& edges, const Into<3>& sums, const Into<2>& totals, bool are_moments) {
     const RowInfo info = row_info(classes, weights, {});
-    const RowSums to =
-        sums_of(features, edges, sums, totals, are_moments, info, indptr.shape(0) - 1, n_columns, 4);
+    const RowSums to = sums_of(features, edges, sums, totals, are_moments, info,
+                               indptr.shape(0) - 1, n_columns, 4);
     nb::gil_scoped_release no_gil;
     add_rows(CsrView<T, Index>{data.data(), indices.data(), indptr.data(), indptr.shape(0) - 1,
                                n_columns},

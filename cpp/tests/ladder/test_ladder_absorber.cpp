@@ -282,7 +282,8 @@ TEST_CASE("cells, list and waiting rows are cut as one sorted list of all they h
                     column.summary = everything[r];
                     BinCutter().cut(column, {place, n_bins, 1.0, edges.data(), wanted.data()});
                     const CutBins found = bins.at(r);
-                    for (std::size_t e = 0; e < edges.size(); ++e) CHECK(found.edges[e] == edges[e]);
+                    for (std::size_t e = 0; e < edges.size(); ++e)
+                        CHECK(found.edges[e] == edges[e]);
                     for (std::size_t k = 0; k < wanted.size(); ++k)
                         CHECK(found.bins[k] == doctest::Approx(wanted[k]).epsilon(1e-12));
                 }

@@ -128,9 +128,8 @@ class LadderCutter {
             place_[i] = map.cell(finest_[i]);
             for (std::size_t c = 0; c < list.n_classes(); ++c, line += rungs_)
                 for (std::size_t r = 0; r < rungs_; ++r)
-                    counts_.data()[c * of_class +
-                                   LadderKernels::place_of(place_[i], r, n_cells, rungs_)] +=
-                        line[r];
+                    counts_.data()[c * of_class + LadderKernels::place_of(place_[i], r, n_cells,
+                                                                          rungs_)] += line[r];
         }
     }
 
@@ -142,14 +141,14 @@ class LadderCutter {
         for (const LadderKernels::EdgeCell& found : found_) wanted_[found.cell] = 1;
         values_found_.resize(values->column.size() + 1);
         std::size_t n_found = 0;
-        for (std::uint32_t k = 0; k < values->column.size(); ++k) {  // a branch would be mispredicted
+        for (std::uint32_t k = 0; k < values->column.size();
+             ++k) {  // a branch would be mispredicted
             values_found_[n_found] = k;
             n_found += wanted_[counts_.index(k)];
         }
         values_found_.resize(n_found);
-        std::stable_sort(values_found_.begin(), values_found_.end(), [&](auto a, auto b) {
-            return counts_.index(a) < counts_.index(b);
-        });
+        std::stable_sort(values_found_.begin(), values_found_.end(),
+                         [&](auto a, auto b) { return counts_.index(a) < counts_.index(b); });
     }
 
     // All that lies in a cell, by value.

@@ -117,11 +117,11 @@ struct LadderKernels {
     };
     void (*add_up)(std::size_t rungs, const double* earlier, std::size_t n_earlier,
                    const Cells& block, double* total, double* fullest);
-    // Finds, for the weights `total` of all cells, those with an edge of n_bins quantile bins at any
-    // half-life, cell after cell, and empties all cells. `lines` gets the weights of the classes at
-    // that half-life in the cells between this one and the one with its edge before; `rest` those
-    // behind the last one, class after class, each at all half-lives. There is room for an edge of
-    // each bin at each half-life. Returns their number.
+    // Finds, for the weights `total` of all cells, those with an edge of n_bins quantile bins at
+    // any half-life, cell after cell, and empties all cells. `lines` gets the weights of the
+    // classes at that half-life in the cells between this one and the one with its edge before;
+    // `rest` those behind the last one, class after class, each at all half-lives. There is room
+    // for an edge of each bin at each half-life. Returns their number.
     struct EdgeCell {
         std::uint16_t cell;
         std::uint16_t rung;

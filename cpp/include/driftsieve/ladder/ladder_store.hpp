@@ -512,8 +512,8 @@ class LadderStore {
         LadderIntake(config_, rungs(), features_).take(matrix, arrivals, n_threads);
     }
 
-    // Copies of features with open rows. Their quantiles are whole lists, or cut into `bins`, one for
-    // each feature.
+    // Copies of features with open rows. Their quantiles are whole lists, or cut into `bins`, one
+    // for each feature.
     std::vector<LadderFeature> whole(std::span<const LadderFeature* const> features,
                                      const MatrixView<double>& rows,
                                      std::span<const LadderArrival> arrivals,
