@@ -4,6 +4,7 @@
 
 namespace driftsieve::bind {
 void register_bank(nanobind::module_&);
+void register_row_sums(nanobind::module_&);
 void register_fsa(nanobind::module_&);
 void register_rows(nanobind::module_&);
 void register_svmlight(nanobind::module_&);
@@ -17,6 +18,7 @@ NB_MODULE(_core, m) {
     m.attr("version") = driftsieve::version;
     driftsieve::bind::register_validate(m);
     driftsieve::bind::register_bank(m);
+    driftsieve::bind::register_row_sums(m);
     driftsieve::bind::register_rows(m);
     driftsieve::bind::register_svmlight(m);
     driftsieve::bind::register_fsa(m);

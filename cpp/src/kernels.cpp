@@ -69,6 +69,15 @@ Kernels::PowerSums weighted_power_sums(const double* values, const double* weigh
     return {weight[0], sum[0], squares[0]};
 }
 
+void weigh_above(const double* __restrict values, std::size_t n, const Kernels::Edges& edges,
+                 double weight, double* sums, std::size_t sums_stride) {
+    for (std::size_t e = 0; e < edges.n; ++e) {
+        const double* __restrict edge = edges.first + e * edges.stride;
+        double* __restrict sum = sums + e * sums_stride;
+        for (std::size_t j = 0; j < n; ++j) sum[j] += values[j] > edge[j] ? weight : 0.0;
+    }
+}
+
 std::size_t count_above(const double* values, std::size_t n, double edge) {
     std::uint64_t count = 0;
     for (std::size_t i = 0; i < n; ++i) count += values[i] > edge ? 1 : 0;
@@ -173,6 +182,7 @@ const Kernels kernels = {
     power_sums,
     weighted_power_sums,
     count_above,
+    weigh_above,
     row_power_sums,
     copy_values,
     copy_past_cache,

@@ -89,6 +89,9 @@ struct Line {
         other.load(from);
         add(other);
     }
+    void take_larger(const Line& other) {
+        each([](auto& part, const auto& more) { part = part < more ? more : part; }, *this, other);
+    }
     // Sets the number of one half-life to 0, and returns what it was.
     double take(std::size_t r) {
         double numbers[R];
@@ -120,25 +123,23 @@ void sum_of_classes(const double* weights, std::size_t n_classes, Line<R>& total
 }
 
 // The cells of a class, see LadderKernels: the line of a cell is in two parts.
-template <std::size_t R>
+template <std::size_t R, class Number = double>
 struct Cells {
     static constexpr std::size_t kFirst = R / 8 * 8;
     static constexpr std::size_t kSecond = R % 8;
-    double* first;
-    double* second;
+    Number* first;
+    Number* second;
 
-    Cells(double* cells, std::size_t n_cells) : first(cells), second(cells + n_cells * kFirst) {}
+    Cells(Number* cells, std::size_t n_cells) : first(cells), second(cells + n_cells * kFirst) {}
     void load(std::size_t m, Line<R>& line) const {
-        double numbers[R];
-        std::memcpy(numbers, first + m * kFirst, 8 * kFirst);
-        std::memcpy(numbers + kFirst, second + m * kSecond, 8 * kSecond);
-        line.load(numbers);
+        std::memcpy(line.eight, first + m * kFirst, 8 * kFirst);
+        std::memcpy(line.four, second + m * kSecond, 32 * Line<R>::kFours);
+        std::memcpy(line.rest, second + m * kSecond + 4 * Line<R>::kFours, 8 * Line<R>::kRest);
     }
     void store(std::size_t m, const Line<R>& line) const {
-        double numbers[R];
-        line.store(numbers);
-        std::memcpy(first + m * kFirst, numbers, 8 * kFirst);
-        std::memcpy(second + m * kSecond, numbers + kFirst, 8 * kSecond);
+        std::memcpy(first + m * kFirst, line.eight, 8 * kFirst);
+        std::memcpy(second + m * kSecond, line.four, 32 * Line<R>::kFours);
+        std::memcpy(second + m * kSecond + 4 * Line<R>::kFours, line.rest, 8 * Line<R>::kRest);
     }
 };
 
@@ -431,6 +432,87 @@ void cut(const LadderKernels::Cut& list) {
         if (total[r] != 0.0) close_bin(r);
 }
 
+template <std::size_t R>
+void add_up(const double* earlier, std::size_t n_earlier, const LadderKernels::Cells& block,
+            double* total, double* fullest) {
+    const std::size_t room = LadderKernels::room_of(block.n_cells, R);
+    RunningSums<R> all;
+    Line<R> most;
+    most.clear();
+    for (std::size_t m = 0; m < block.n_cells; ++m) {
+        Line<R> before;
+        before.clear();
+        for (std::size_t c = 0; c < block.n_classes; ++c) {
+            const Cells<R> cells(block.cells + c * room, block.n_cells);
+            Line<R> sum;
+            cells.load(m, sum);
+            if (c < n_earlier) {
+                Line<R> line;
+                Cells<R, const double>(earlier + c * room, block.n_cells).load(m, line);
+                before.add(line);
+                sum.add(line);
+                cells.store(m, sum);
+            }
+            all.add(sum);
+        }
+        most.take_larger(before);
+    }
+    all.value().store(total);
+    most.store(fullest);
+}
+
+template <std::size_t R>
+std::size_t find_edges(const LadderKernels::Cells& block, const double* total, std::size_t n_bins,
+                       LadderKernels::EdgeCell* found, double* lines, double* rest) {
+    const std::size_t room = LadderKernels::room_of(block.n_cells, R);
+    std::size_t edge[R] = {};
+    double goal[R], reached[R], reached_before[R];
+    const auto next_goal = [&](std::size_t r) {
+        const bool is_last = edge[r] + 1 == n_bins || total[r] == 0.0;
+        goal[r] = is_last ? std::numeric_limits<double>::infinity()
+                          : edge_goal(edge[r], total[r], n_bins);
+    };
+    for (std::size_t r = 0; r < R; ++r) next_goal(r);
+    Line<R> goals, none, before, since[kFewClasses], line[kFewClasses];
+    goals.load(goal);
+    none.clear();
+    before.clear();
+    for (std::size_t c = 0; c < block.n_classes; ++c) since[c].clear();
+    RunningSums<R> so_far;
+    std::size_t n_found = 0;
+    for (std::size_t m = 0; m < block.n_cells; ++m) {
+        for (std::size_t c = 0; c < block.n_classes; ++c) {
+            const Cells<R> cells(block.cells + c * room, block.n_cells);
+            cells.load(m, line[c]);
+            cells.store(m, none);
+            so_far.add(line[c]);
+        }
+        const Line<R> now = so_far.value();
+        if (now.reaches(goals)) {
+            now.store(reached);
+            before.store(reached_before);
+            for (std::size_t r = 0; r < R; ++r) {
+                if (!(reached[r] >= goal[r])) continue;
+                for (std::size_t c = 0; c < block.n_classes; ++c) {
+                    lines[n_found * block.n_classes + c] = since[c].take(r);
+                    line[c].take(r);
+                }
+                found[n_found++] = {static_cast<std::uint16_t>(m), static_cast<std::uint16_t>(r),
+                                    reached_before[r], reached[r]};
+                while (reached[r] >= goal[r]) {
+                    ++edge[r];
+                    next_goal(r);
+                }
+            }
+            goals.load(goal);
+        }
+        for (std::size_t c = 0; c < block.n_classes; ++c) since[c].add(line[c]);
+        before = now;
+    }
+    for (std::size_t c = 0; c < block.n_classes; ++c) since[c].store(rest + c * R);
+    return n_found;
+}
+
 // Calls the one of these functions that is for so many half-lives.
 template <class Function, std::size_t... K, class... Args>
 auto dispatch(std::size_t rungs, const Function& function, std::index_sequence<K...>,
@@ -473,6 +555,14 @@ const LadderKernels ladder_kernels = {
         return DRIFTSIEVE_FOR_RUNGS(merge, lists);
     },
     [](std::size_t rungs, const LadderKernels::Cut& list) { DRIFTSIEVE_FOR_RUNGS(cut, list); },
+    [](std::size_t rungs, const double* earlier, std::size_t n_earlier,
+       const LadderKernels::Cells& block, double* total, double* fullest) {
+        DRIFTSIEVE_FOR_RUNGS(add_up, earlier, n_earlier, block, total, fullest);
+    },
+    [](std::size_t rungs, const LadderKernels::Cells& cells, const double* total,
+       std::size_t n_bins, LadderKernels::EdgeCell* found, double* lines, double* rest) {
+        return DRIFTSIEVE_FOR_RUNGS(find_edges, cells, total, n_bins, found, lines, rest);
+    },
     [](std::size_t rungs, const float* packed, std::size_t n, const double* unit, double* out) {
         DRIFTSIEVE_FOR_RUNGS(unpack, packed, n, unit, out);
     },

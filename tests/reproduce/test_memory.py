@@ -38,7 +38,7 @@ def test_cost_is_that_of_the_reviews():
     X = rng.standard_normal((1000, 3))
     found = measured("fisher", X, (X[:, 0] > 0).astype(np.int64))
     bank = Timed("fisher").update(X, X[:, 0] > 0)
-    assert found["first: reviews"] == bank.n_timed == 2
-    assert 0 < found["first: share"] < 1
+    assert found["first: reviews"] == bank.memory.n_reviews == 1  # after 1,000 rows
+    assert 0 < found["first: share"] < found["first: share with fresh rows"] < 1
     assert found["later: reviews"] == 2  # in rows 4,000 to 5,000, by periods of 500
     assert found["most features compared"] == 3

@@ -127,6 +127,15 @@ struct Kernels {
                                      double shift);
     // How many values are larger than `edge`.
     std::size_t (*count_above)(const double* values, std::size_t n, double edge);
+    // Adds the weight of a row, for each of its n values, to the sums of the edges that are below
+    // it. Edges of the same number are side by side, those of the next one `stride` further on.
+    struct Edges {
+        const double* first;
+        std::size_t n;
+        std::size_t stride;
+    };
+    void (*weigh_above)(const double* values, std::size_t n, const Edges& edges, double weight,
+                        double* sums, std::size_t sums_stride);
     // The same for adjacent columns, row after row: `width` columns from first_column on, the rows
     // order[0..n), weights == nullptr: all 1. Results are added to sum and squares.
     void (*row_power_sums)(const double* first_column, std::ptrdiff_t row_stride,

@@ -1,14 +1,18 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "driftsieve/ladder/ladder_absorber.hpp"
+#include "driftsieve/ladder/ladder_cutter.hpp"
+#include "driftsieve/quantiles/bin_cutter.hpp"
 #include "rows.hpp"
 
 using namespace driftsieve;
@@ -147,6 +151,45 @@ class CountedStream {
         return truth_.fault(whole, epsilon);
     }
 
+    // Cuts all, with the block that waits: the list, the cells and its values are in `everything`,
+    // at each half-life, as a summary.
+    bool cut(const Config& config, LadderCutter& cutter, LadderBins& bins,
+             std::vector<Summary>& everything) const {
+        const LadderCells* cells = LadderAbsorber::used(counting);
+        if (cells == nullptr) return false;
+        waiting_[0].with_column(cells, config, [&](const LadderColumn& values) {
+            cutter.cut(list, *cells, &values, kClasses, bins);
+        });
+        for (std::size_t r = 0; r < kRungs; ++r) {
+            std::map<double, std::vector<double>> found;
+            const auto add = [&](double value, std::size_t cls, double weight) {
+                std::vector<double>& of = found.try_emplace(value, kClasses, 0.0).first->second;
+                of[cls] += weight;
+            };
+            Summary of_list;
+            list.load(r, kRungs, kClasses, of_list);
+            for (std::size_t i = 0; i < of_list.size(); ++i)
+                for (std::size_t c = 0; c < kClasses; ++c)
+                    add(of_list.values[i], c, of_list.of(i)[c]);
+            for (const Weighed& row : waiting_[0].rows[r]) add(row.value, row.cls, row.weight);
+            std::vector<double> line(kClasses * kRungs);
+            for (std::size_t m = 1; m + 1 < cells->n_cells(); ++m) {
+                cells->get(m, line.data());
+                for (std::size_t c = 0; c < cells->n_classes(); ++c)
+                    add(cells->map().upper(m), c, line[c * kRungs + r]);
+            }
+            Summary& summary = everything.emplace_back();
+            summary.reset(found.size(), kClasses);
+            std::size_t i = 0;
+            for (const auto& [value, weights] : found) {
+                summary.values[i] = value;
+                summary.hidden[i] = 0.0;
+                std::copy(weights.begin(), weights.end(), summary.of(i++));
+            }
+        }
+        return true;
+    }
+
   private:
     tests::Source source_;
     Truth truth_;
@@ -215,6 +258,40 @@ TEST_CASE("counted blocks are a valid summary at each half-life, whatever the va
         }
         CHECK(stream.list.size() < 1000);
     }
+}
+
+TEST_CASE("cells, list and waiting rows are cut as one sorted list of all they hold") {
+    const Config config{0.02, true, true, false};
+    LadderAbsorber absorber(config, kRungs);
+    std::size_t n_cut = 0;
+    for (const std::size_t n_bins : {2, 5, 20}) {
+        LadderCutter cutter(kRungs, n_bins);
+        for (const Kind kind : tests::all_kinds()) {
+            CountedStream stream(static_cast<std::uint64_t>(kind));
+            for (std::size_t batch = 0; batch < 6; ++batch) {
+                stream.add(config, absorber, kind, batch, 150 + 50 * (batch % 3));
+                LadderBins bins;
+                std::vector<Summary> everything;
+                if (!stream.cut(config, cutter, bins, everything)) continue;
+                for (std::size_t r = 0; r < kRungs; ++r) {
+                    INFO("kind ", static_cast<int>(kind), ", batch ", batch, ", half-life ", r);
+                    const std::vector<std::uint32_t> place{0, 1};
+                    std::vector<double> edges(n_bins - 1), wanted(n_bins * kClasses);
+                    Column column;
+                    column.reset(kClasses);
+                    column.summary = everything[r];
+                    BinCutter().cut(column, {place, n_bins, 1.0, edges.data(), wanted.data()});
+                    const CutBins found = bins.at(r);
+                    for (std::size_t e = 0; e < edges.size(); ++e)
+                        CHECK(found.edges[e] == edges[e]);
+                    for (std::size_t k = 0; k < wanted.size(); ++k)
+                        CHECK(found.bins[k] == doctest::Approx(wanted[k]).epsilon(1e-12));
+                }
+                ++n_cut;
+            }
+        }
+    }
+    CHECK(n_cut > 50);
 }
 
 TEST_CASE("a feature counts values like those before into the same cells") {

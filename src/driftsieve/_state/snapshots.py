@@ -63,8 +63,8 @@ def take_stacked(
         return None
     n, unit, chosen = len(features), 1 / all_weight[:, None, None], features.astype(np.uint64)
     arrays_by_rung = [*zip(*core.take_snapshots_of([*rungs], chosen, n_bins, place), strict=True)]
-    weight, squared, mean, centred_mean, var, bins = (
-        None if parts[0] is None else np.stack(parts) for parts in arrays_by_rung[:6]
+    weight, squared, mean, centred_mean, var, bins, edges = (
+        None if parts[0] is None else np.stack(parts) for parts in arrays_by_rung[:7]
     )
     effect = [np.ones(n) if part is None else part for part in arrays_by_rung[-1]]
     if weight is None or squared is None:  # the same for all features
@@ -88,7 +88,7 @@ def take_stacked(
         mean=by_class(mean),
         var=by_class(var),
         bin_weights=None if bins is None else (bins * unit[..., None]).reshape(-1, *bins.shape[2:]),
-        edges=None if bins is None else np.empty((n * len(rungs), n_bins - 1)),
+        edges=None if edges is None else edges.reshape(n * len(rungs), -1),
         rank_error=None,
         centred_mean=by_class(centred_mean),
         weight_squared=by_class(squared * unit**2),

@@ -26,8 +26,8 @@ from driftsieve.bank import Bank
 from driftsieve.distributed.plan import Plan, located
 from driftsieve.distributed.spark_rows import SparkRoles, quoted
 from driftsieve.distributed.spark_vectors import different_sizes
+from driftsieve.memory.fresh import with_features
 from driftsieve.memory.panel import Indices
-from driftsieve.memory.period import with_features
 from driftsieve.scores import rank
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-import sys
-from operator import attrgetter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,17 +15,21 @@ from driftsieve._state.settings import AUTO, HalfLives, is_auto, is_ladder
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, validated
 from driftsieve.exceptions import LimitError
+from driftsieve.memory.attributes import OfLadder
+from driftsieve.memory.fresh import Fresh, FreshBank, FreshSums, no_limits
 from driftsieve.memory.merging import merge
 from driftsieve.memory.panel import Indices, next_panel, panel_size
 from driftsieve.memory.period import (
+    FEW,
     MOST_FEATURES,
     N_SHORT,
     Period,
+    n_pauses,
     n_sparse_values,
     rows_of_period,
 )
-from driftsieve.memory.predicting import predicted, relevances
-from driftsieve.memory.relevance import RELEVANCE, RESPONSE
+from driftsieve.memory.predicting import finite, predicted, relevances
+from driftsieve.memory.relevance import RELEVANCE, of_stacked
 from driftsieve.memory.rungs import N_RUNGS, UNKNOWN, default_rungs
 from driftsieve.memory.storing import from_bytes, to_bytes
 from driftsieve.memory.summary import Memory
@@ -35,13 +38,11 @@ from driftsieve.memory.waiting import Waiting
 from driftsieve.scores import ScoreFunction, score_of
 from driftsieve.snapshot import Floats, Snapshot
 
-
-def _of_ladder(name: str) -> Any:
-    """Return a property that reads the same property of the bank with all half-lives."""
-    return property(attrgetter(f"_ladder.{name}"), doc=getattr(Bank, name).__doc__)
+EDGES_FROM = 2
+"""Half-life, by number, whose quantiles or means fresh rows are compared with."""
 
 
-class LearnedBank:
+class LearnedBank(OfLadder):
     """A bank that keeps several half-lives and learns how long to remember.
 
     At fixed numbers of rows there is a review: it compares the relevance of the features at each
@@ -115,61 +116,7 @@ class LearnedBank:
         self._ladder = bank
         n_rungs = len(bank.half_lives) if self._waiting is None else N_RUNGS + 1
         self._sums = Sums.empty(n_rungs)
-        self._period = Period.first(n_rungs, self._fresh_bank())
-
-    def _fresh_bank(self) -> Bank:
-        """Return an empty bank, without limits, for rows that were added to the ladder."""
-        bank = self._ladder
-        fresh = Bank(
-            bank.epsilon,
-            moments=bank.moments,
-            quantiles=bank.quantiles,
-            missing=bank.missing,
-            n_threads=bank.n_threads,
-            max_features=sys.maxsize,
-            max_classes=sys.maxsize,
-            max_bytes=np.inf,
-        )
-        if bank._core.absent_is_missing:
-            fresh._core.take_absent_as_missing()
-        return fresh
-
-    # --- attributes of a bank -------------------------------------------------------------------
-
-    @property
-    def bank(self) -> Bank:
-        """Bank with all half-lives; a temporary one while these are not known yet."""
-        if self._waiting is None:
-            return self._ladder
-        if self._made is None:
-            self._made = self._waiting.bank_with_rungs()
-        return self._made
-
-    epsilon = _of_ladder("epsilon")
-    moments = _of_ladder("moments")
-    quantiles = _of_ladder("quantiles")
-    clock = _of_ladder("clock")
-    missing = _of_ladder("missing")
-    n_features = _of_ladder("n_features")
-    max_features = _of_ladder("max_features")
-    max_classes = _of_ladder("max_classes")
-    max_bytes = _of_ladder("max_bytes")
-    on_limit = _of_ladder("on_limit")
-    classes = _of_ladder("classes")
-    feature_names = _of_ladder("feature_names")
-    n_rows = _of_ladder("n_rows")
-    ignored = _of_ladder("ignored")
-    now = _of_ladder("now")
-    is_whole = _of_ladder("is_whole")
-    _columns = property(lambda self: self._ladder._columns)
-    _core = property(lambda self: self._ladder._core)
-    _taking = property(lambda self: self._ladder._taking)
-    _threads = property(lambda self: self._ladder._threads)
-
-    @property
-    def half_lives(self) -> tuple[float, ...]:
-        """Half-lives to choose from, in ticks of the clock."""
-        return self.bank.half_lives
+        self._period = Period.first(n_rungs)
 
     @property
     def half_life(self) -> float:
@@ -187,15 +134,6 @@ class LearnedBank:
         with self._turn:
             waiting = self._waiting.nbytes if self._waiting else 0
             return self._ladder.nbytes + self._beside(fresh=True) + waiting
-
-    @property
-    def n_threads(self) -> int | None:
-        """Number of threads as given; it can be set at any time."""
-        return self._ladder.n_threads
-
-    @n_threads.setter
-    def n_threads(self, n_threads: int | None) -> None:
-        self._ladder.n_threads = self._period.fresh.n_threads = n_threads
 
     def set_limits(self, **limits: Any) -> LearnedBank:
         """Change limits for later rows.
@@ -336,12 +274,11 @@ class LearnedBank:
 
         ``recent`` is the number of more values of sparse rows.
         """
-        period = self._period if fresh else self._period.without_features(self._fresh_bank())
-        return self._sums.nbytes + period.nbytes_with(recent)
+        return self._sums.nbytes + self._period.nbytes_with(recent, fresh=fresh)
 
     def _drop_fresh(self) -> None:
         """Drop the fresh rows, so that nothing is learned at the next review."""
-        self._period = self._period.without_features(self._fresh_bank())
+        self._period = self._period.without_features()
 
     def _learn(self, batch: Batch, room: float | None = None) -> None:
         """Count rows that were added to the ladder, and review the half-lives if it is time.
@@ -351,11 +288,12 @@ class LearnedBank:
         """
         if room is None:
             room = self.max_bytes - self._ladder.nbytes
+        labels = self._ladder._header.labels
         try:
-            self._period.take(batch, room - self._sums.nbytes)
+            self._period.take(batch, labels, room - self._sums.nbytes)
         except LimitError:
             self._drop_fresh()
-            self._period.take(batch)
+            self._period.take(batch, labels)
         if self._period.left <= 0:
             self._review(room)
 
@@ -364,51 +302,70 @@ class LearnedBank:
         self._waiting = None
         self._start(bank)
         for batch in waiting.batches:
-            self._period.take(batch)
+            self._period.take(batch, bank._header.labels)
         self._review(self.max_bytes - bank.nbytes)
 
     def _review(self, room: float) -> None:
         """Compare the half-lives in the fresh rows, and begin another period."""
         period = self._period
-        n_compared = len(period.features)
-        fresh = self._relevances_in(period.fresh, np.arange(n_compared), RESPONSE)
-        if n_compared and fresh is not None:
-            of_period = (period.before, fresh[0], self._n_best, period.n_rows)
-            self._sums = self._sums.reviewed(*of_period)
+        if period.fresh is not None:
+            fresh = period.fresh.relevance()
+            if fresh is not None:
+                of_period = (period.before, fresh, self._n_best, period.n_rows)
+                self._sums = self._sums.reviewed(*of_period)
         self._period = self._next_period(room)
 
     def _next_period(self, room: float) -> Period:
         period, bank = self._period, self._ladder
         n_reviews = int(self._sums.n_reviews)
+        pauses = n_pauses(bank.n_features, n_reviews)
+        if pauses and period.fresh is not None:
+            rows = rows_of_period(bank, n_reviews, pauses)
+            return replace(period, rows=rows, fresh=None, n_rows=0, n_values=0)
+        n_values = period.n_values // max(1, pauses)  # of one period
         kind = "quantiles" if bank.quantiles else "moments"
         if bank._columns.is_sparse:
             kind = "sparse"
         is_first = n_reviews < N_SHORT
-        size = panel_size(bank.n_features, period.n_values, kind, is_first=is_first)
+        size = panel_size(bank.n_features, n_values, kind, is_first=is_first)
         known, before = period.features, self._sums.weights() @ period.before
         of_feature = 8 * (1 + len(bank.half_lives))  # in the arrays of a period
         room = max(0.0, room - self._beside(fresh=False))
         size = int(min(size, period.most, room // of_feature))
         others = period.candidates(bank.n_features, size)
         features = next_panel(bank.n_features, size, known, before, others)
-        relevances = self._relevances_in(bank, features, RELEVANCE)
-        if relevances is None:
-            relevances = np.zeros((len(bank.half_lives), len(features)))
+        found = self._compared(features)
+        relevance, fresh = found or (np.zeros((len(bank.half_lives), 0)), None)
         return Period(
             rows_of_period(bank, n_reviews),
-            features,
-            relevances,
-            self._fresh_bank(),
+            features if found else features[:0],
+            relevance,
+            fresh,
             recent=period.recent,
             turn=period.turn,
             most=min(period.most + period.most // 8 + 1, MOST_FEATURES),
         )
 
-    def _relevances_in(
-        self, bank: Bank, features: Indices, functions: dict[str, ScoreFunction]
-    ) -> Floats | None:
-        """Return (H, m) relevances of some features; None if a half-life has only one class."""
-        return relevances(bank, features, self.score_func, self.n_bins, functions)
+    def _compared(self, features: Indices) -> tuple[Floats, Fresh] | None:
+        """Return (H, m) relevances of features, and what counts fresh rows of them.
+
+        None without features, or if a half-life has only one class.
+        """
+        bank, score = self._ladder, self.score_func
+        if not len(features):
+            return None
+        few = bank.quantiles and len(features) <= FEW and not bank._core.is_sparse
+        if few or not isinstance(score, str):
+            found = relevances(bank, features, score, self.n_bins, RELEVANCE)
+            rows = FreshBank(no_limits(bank), score, self.n_bins)
+            return None if found is None else (found, rows)
+        together = bank._stacked(features, score_of(score).bins(self.n_bins) or 0)
+        if together is None:
+            return None
+        n_rungs, m = len(bank.half_lives), len(features)
+        begin = min(EDGES_FROM, n_rungs - 1) * m
+        fresh = FreshSums.after(together, slice(begin, begin + m), score, bank)
+        return finite(of_stacked(RELEVANCE[score], together)).reshape(n_rungs, m), fresh
 
     # --- reading --------------------------------------------------------------------------------
 

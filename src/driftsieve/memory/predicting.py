@@ -31,11 +31,11 @@ def relevances(
         if together is None:
             return None
         found = of_stacked(functions[score_func], together)
-        return _finite(found).reshape(len(bank.half_lives), len(features))
+        return finite(found).reshape(len(bank.half_lives), len(features))
     snapshots = bank._snapshots_of(features, n_bins)
     if not all(map(has_two_classes, snapshots)):
         return None
-    return _finite(np.array([score_func(snapshot) for snapshot in snapshots]))
+    return finite(np.array([score_func(snapshot) for snapshot in snapshots]))
 
 
 class Prediction(NamedTuple):
@@ -70,7 +70,7 @@ def predicted(
         snapshots = bank._snapshots(bins, features, used.tolist())
         nothing = np.zeros(snapshots[-1].n_features)
         shorter = [function(s) if has_two_classes(s) else nothing for s in snapshots[:-1]]
-        relevance = _finite(np.array([*shorter, function(snapshots[-1])]))
+        relevance = finite(np.array([*shorter, function(snapshots[-1])]))
         found = weights[used] @ relevance
         found[~relevance.any(axis=0)] = -np.inf
         parts.append(found)
@@ -79,7 +79,7 @@ def predicted(
     return Prediction(np.concatenate(parts), prior)
 
 
-def _finite(values: Floats) -> Floats:
+def finite(values: Floats) -> Floats:
     """Return the values, the largest or smallest finite one in place of an infinite one."""
     if np.isfinite(values).all():
         return values

@@ -122,7 +122,7 @@ def _largest_square(n_classes: int) -> float:
 def fisher_relevance(snap: Snapshot) -> Floats:
     """Return Fisher as a share of variance, S / (1 + S), less (C - 1) / (n - 1)."""
     (n, n_classes), share = effective_rows(snap), observed_share(snap)
-    score = ratio(fisher(snap), share)
+    score = ratio(_unchecked(fisher)(snap), share)
     explained = np.where(np.isinf(score), 1.0, score / (1 + score))
     chance = _per_row(np.maximum(n_classes - 1.0, 0.0), n - 1)
     return np.where(score > 0, share * (explained - chance), 0.0)
@@ -141,6 +141,11 @@ RESPONSE = RELEVANCE | {"t": fisher_relevance, "gini": chi2_relevance}
 
 def of_stacked(function: ScoreFunction, snap: Snapshot) -> Floats:
     """Apply a relevance function to a few features, without checks and blocks."""
-    kernel: ScoreFunction = function.__wrapped__  # type: ignore[attr-defined]
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        return kernel(snap)
+        return _unchecked(function)(snap)
+
+
+def _unchecked(function: ScoreFunction) -> ScoreFunction:
+    """Return a function of the scores without checks and blocks."""
+    kernel: ScoreFunction = function.__wrapped__  # type: ignore[attr-defined]
+    return kernel

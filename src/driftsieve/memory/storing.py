@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +13,7 @@ from driftsieve._core import Turn
 from driftsieve._storage import envelope
 from driftsieve._storage.envelope import require
 from driftsieve.bank import Bank
+from driftsieve.memory.fresh import Fresh, FreshBank, FreshSums
 from driftsieve.memory.period import Period
 from driftsieve.memory.sums import Sums
 from driftsieve.memory.waiting import Waiting
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 KIND = "learned bank"
 _COUNTS = ("rows", "n_rows", "n_values", "turn", "most")
 _ARRAYS = ("features", "before", "recent")
+_FRESH = ("origin", "sums", "totals")
 
 
 def to_bytes(learned: LearnedBank) -> bytes:
@@ -45,10 +47,13 @@ def to_bytes(learned: LearnedBank) -> bytes:
     if waiting is not None:
         meta["waiting"], rows = waiting.stored()
         arrays |= rows
+    fresh = period.fresh
+    if isinstance(fresh, FreshSums):
+        arrays |= {f"fresh {name}": getattr(fresh, name) for name in _FRESH}
     parts = [
         envelope.pack_arrays("sums", meta, arrays),
         learned._ladder.to_bytes(),
-        period.fresh.to_bytes(),
+        fresh.bank.to_bytes() if isinstance(fresh, FreshBank) else b"",
     ]
     return envelope.pack({"kind": KIND, "parts": [len(part) for part in parts]}, *parts)
 
@@ -64,7 +69,8 @@ def from_bytes(cls: type[L], data: bytes | memoryview, n_threads: int | None) ->
         ends = np.cumsum([0, *sizes]).tolist()
         parts = [payload[a:b] for a, b in pairwise(ends)]
         meta, arrays = envelope.unpack_arrays(parts[0], "sums")
-        ladder, fresh = (Bank.from_bytes(part, n_threads=n_threads) for part in parts[1:])
+        ladder = Bank.from_bytes(parts[1], n_threads=n_threads)
+        fresh = Bank.from_bytes(parts[2], n_threads=n_threads) if sizes[2] else None
         _restore(learned, meta, arrays, ladder, fresh)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise envelope.malformed(error) from error
@@ -72,7 +78,11 @@ def from_bytes(cls: type[L], data: bytes | memoryview, n_threads: int | None) ->
 
 
 def _restore(
-    learned: Any, meta: dict[str, Any], arrays: dict[str, NDArray[Any]], ladder: Bank, fresh: Bank
+    learned: Any,
+    meta: dict[str, Any],
+    arrays: dict[str, NDArray[Any]],
+    ladder: Bank,
+    fresh: Bank | None,
 ) -> None:
     from driftsieve.scores import score_of
 
@@ -81,7 +91,7 @@ def _restore(
     require(choices is None or learned.choices == ladder.half_lives, "half-lives")
     learned.score_func, learned.n_bins, learned.k = meta["score_func"], meta["n_bins"], meta["k"]
     keeps = score_of(learned.score_func).keeps
-    for bank in (ladder, fresh):
+    for bank in (ladder, *([fresh] if fresh else [])):
         require(all(getattr(bank, name) >= kept for name, kept in keeps.items()), "banks")
     require(type(learned.n_bins) is int and learned.n_bins >= 2, "n_bins")
     require(learned.k is None or (type(learned.k) is int and learned.k >= 1), "k")
@@ -102,10 +112,45 @@ def _restore(
     rising = bool((np.diff(features) > 0).all()) and (not m or features[0] >= 0)
     require(rising and (not m or features[-1] < ladder.n_features), "features")
     require(before.shape == (n_rungs, m) and bool(np.isfinite(before).all()), "relevances")
-    require(bool((recent >= 0).all()) and fresh.n_features in (0, m), "fresh rows")
+    require(bool((recent >= 0).all()), "columns")
     rows, n_rows, n_values, turn, most = counts
     require(n_rows < rows or waiting is not None or ladder.clock == "batch", "counts")
-    learned._period = Period(rows, features, before, fresh, n_rows, n_values, recent, turn, most)
+    learned._period = Period(
+        rows,
+        features,
+        before,
+        _fresh(learned, arrays, ladder, fresh, m),
+        n_rows,
+        n_values,
+        recent,
+        turn,
+        most,
+    )
     learned._ladder, learned._sums, learned._made = ladder, sums, None
     learned._turn = Turn()
     learned._waiting = None if waiting is None else Waiting.restored(ladder, waiting, arrays)
+
+
+def _fresh(
+    learned: Any, arrays: dict[str, NDArray[Any]], ladder: Bank, fresh: Bank | None, m: int
+) -> Fresh | None:
+    """Return the fresh rows of m features."""
+    if not m:
+        require(fresh is None, "fresh rows")
+        return None
+    if fresh is not None:
+        require(fresh.n_features in (0, m), "fresh rows")
+        return FreshBank(fresh, learned.score_func, learned.n_bins)
+    if f"fresh {_FRESH[0]}" not in arrays:  # in a pause
+        return None
+    origin, sums, totals = (arrays[f"fresh {name}"] for name in _FRESH)
+    require(origin.ndim == 2 and origin.shape[1] == m and not np.isinf(origin).any(), "fresh rows")
+    empty = FreshSums.empty(origin.astype(np.float64), learned.score_func, ladder)
+    n_classes = totals.shape[-1]
+    require(totals.shape == (2, n_classes) and n_classes <= len(ladder._header.labels), "totals")
+    require(sums.shape == (len(empty.sums), n_classes, m), "fresh rows")
+    require(not empty.are_moments or len(origin) == 1, "fresh rows")
+    for array in (sums, totals):
+        require(bool(np.isfinite(array).all()) and array.dtype == np.float64, "fresh rows")
+    require(bool((totals >= 0).all()), "totals")
+    return replace(empty, sums=sums.copy(), totals=totals.copy())

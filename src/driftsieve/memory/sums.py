@@ -68,7 +68,7 @@ class Sums:
         n_reviews = np.asarray(self.n_reviews + 1)
         return type(self)(products, answers, squares, n_features, fading, captured, n_reviews)
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Size in memory, in bytes."""
         return sum(getattr(self, field.name).nbytes for field in fields(self))

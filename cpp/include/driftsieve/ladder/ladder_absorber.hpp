@@ -7,24 +7,14 @@
 #include <span>
 #include <vector>
 
-#include "driftsieve/base/block_column.hpp"
 #include "driftsieve/base/config.hpp"
 #include "driftsieve/kernels.hpp"
 #include "driftsieve/ladder/ladder_cells.hpp"
+#include "driftsieve/ladder/ladder_counts.hpp"
 #include "driftsieve/ladder/ladder_list.hpp"
-#include "driftsieve/memory/large_room.hpp"
 #include "driftsieve/quantiles/cells.hpp"
 
 namespace driftsieve {
-
-// Values of one feature in a block, class by class, with the cells they lie in.
-struct LadderColumn {
-    const BlockColumn& column;      // its weights are not used
-    const double* weights;          // by position, at each half-life
-    std::span<const double> total;  // their total weight
-    const CellMap& map;
-    const std::uint32_t* finest;  // the finest cell of each value
-};
 
 // Adds blocks to the list and the cells of a feature: see docs/guarantees.md. One for each thread.
 //
@@ -34,7 +24,11 @@ struct LadderColumn {
 class LadderAbsorber {
   public:
     LadderAbsorber(const Config& config, std::size_t rungs)
-        : config_(config), rungs_(rungs), nothing_(rungs, 0.0), keep_all_(rungs, -1.0) {}
+        : config_(config),
+          rungs_(rungs),
+          nothing_(rungs, 0.0),
+          keep_all_(rungs, -1.0),
+          counts_(rungs) {}
 
     std::size_t rungs() const { return rungs_; }
     // Cells that CellMap::fit() is asked for: fewer than at one half-life, because the weights of
@@ -55,7 +49,7 @@ class LadderAbsorber {
 
     // Adds a block to a list. `weight` is the weight of all rows, including these.
     void absorb(LadderList& list, const LadderColumn& values, std::span<const double> weight) {
-        count(values);
+        counts_.count(values);
         limit(values.total, {}, {});
         take_census(values.map.size() + 2, values.column.n_classes());
         add_to_list(list, values, weight);
@@ -67,7 +61,7 @@ class LadderAbsorber {
     void absorb(LadderList& list, std::vector<LadderCells>& counting, const LadderColumn& values,
                 std::span<const double> weight, std::span<const double> waiting) {
         const bool goes_on = used(counting) != nullptr;
-        count(values);
+        counts_.count(values);
         limit(values.total, counting, waiting);
         if (goes_on) {
             add_to_cells(counting[0], values);
@@ -110,13 +104,13 @@ class LadderAbsorber {
         const CellMap& map = cells != nullptr ? cells->map() : values->map;
         const std::size_t of_mini_bin = n_classes * rungs_;
         out.widen_classes(n_classes, rungs_);
-        make_empty(map.size() + 2, n_classes);
+        counts_.make_room(map.size() + 2, n_classes);
         std::fill_n(most_, rungs_, std::numeric_limits<double>::infinity());
         if (values != nullptr) {
-            count(*values);
+            counts_.count(*values);
             limit(values->total, counting, {});
         }
-        if (cells != nullptr) cells->add_to(cells_.data());
+        if (cells != nullptr) cells->add_to(counts_.data());
         take_census(map.size() + 2, n_classes);
         const bool all = cells == nullptr && n_used_ <= config_.exact_values();
         choose_members(values, map.size() + 2, all);
@@ -210,8 +204,7 @@ class LadderAbsorber {
     std::vector<double> keep_all_;  // a budget for which no mini-bins are joined
     double most_[kMostRungs] = {};  // largest mass that a mini-bin of the block may hide
     std::size_t n_used_ = 0;
-    Room<std::uint16_t> index_;
-    KeptRoom<double> cells_;     // empty between two blocks
+    LadderCounts counts_;
     Room<double> cell_weights_;  // of the cells in use
     Room<std::uint16_t> used_;
     Room<std::uint8_t> too_full_;
@@ -235,27 +228,6 @@ class LadderAbsorber {
 
     std::size_t width(const BlockColumn& column) const { return column.n_classes() * rungs_; }
 
-    void count(const LadderColumn& values) {
-        const BlockColumn& column = values.column;
-        const std::size_t n_cells = values.map.size() + 2;
-        const std::size_t of_class = LadderKernels::room_of(n_cells, rungs_);
-        make_empty(n_cells, column.n_classes());
-        index_.resize(column.size());
-        const Kernels::Cuts cuts = values.map.cuts();
-        for (std::size_t c = 0; c < column.n_classes(); ++c) {
-            const std::size_t first = column.begin[c];
-            kernels().ladder->weigh_cells(
-                rungs_, values.finest + first, values.weights + first * rungs_,
-                column.begin[c + 1] - first, {cuts.cut, cuts.bits}, index_.data() + first,
-                cells_.data() + c * of_class, n_cells);
-        }
-    }
-
-    void make_empty(std::size_t n_cells, std::size_t n_classes) {
-        const std::size_t n = LadderKernels::room_of(n_cells, rungs_) * n_classes;
-        if (cells_.size() < n) cells_.assign(n, 0.0);
-    }
-
     // The mass that a cell may hide.
     void limit(std::span<const double> total, const std::vector<LadderCells>& counting,
                std::span<const double> waiting) {
@@ -275,7 +247,7 @@ class LadderAbsorber {
     // Takes the block out of the cells.
     void take_census(std::size_t n_cells, std::size_t n_classes) {
         room_for_cells(n_cells, n_classes);
-        n_used_ = kernels().ladder->census(rungs_, cells_.data(), n_cells, n_classes, most_,
+        n_used_ = kernels().ladder->census(rungs_, counts_.data(), n_cells, n_classes, most_,
                                            used_.data(), too_full_.data(), cell_weights_.data());
         for (std::size_t k = 0; k < n_used_; ++k)
             too_full_[k] |= used_[k] == 0 || used_[k] + 1u == n_cells;
@@ -287,7 +259,7 @@ class LadderAbsorber {
         cells.widen_classes(n_classes);
         room_for_cells(cells.n_cells(), n_classes);
         n_used_ =
-            kernels().ladder->add_cells(rungs_, cells_.data(), cells.n_cells(), n_classes, most_,
+            kernels().ladder->add_cells(rungs_, counts_.data(), cells.n_cells(), n_classes, most_,
                                         cells.data(), used_.data(), cell_weights_.data());
         std::fill_n(too_full_.begin(), n_used_, std::uint8_t{1});
     }
@@ -366,15 +338,15 @@ class LadderAbsorber {
         std::size_t n_found = 0;
         for (std::uint32_t k = 0; k < column.size(); ++k) {  // a branch would be mispredicted
             found_[n_found] = k;
-            n_found += slot_[index_[k]] != 0;
+            n_found += slot_[counts_.index(k)] != 0;
         }
         found_.resize(n_found);
-        for (const std::uint32_t k : found_) ++begin_[slot_[index_[k]]];
+        for (const std::uint32_t k : found_) ++begin_[slot_[counts_.index(k)]];
         for (std::size_t s = 0; s < n_slots; ++s) begin_[s + 1] += begin_[s];
         members_.resize(found_.size());
         next_.assign(begin_.begin(), begin_.end());
         for (const std::uint32_t k : found_)
-            members_[next_[slot_[index_[k]] - 1u]++] = {column.value(k), k};
+            members_[next_[slot_[counts_.index(k)] - 1u]++] = {column.value(k), k};
     }
 
     // The values of one cell, sorted.

@@ -14,6 +14,7 @@
 #include "driftsieve/kernels.hpp"
 #include "driftsieve/ladder/ladder_absorber.hpp"
 #include "driftsieve/ladder/ladder_block.hpp"
+#include "driftsieve/ladder/ladder_cutter.hpp"
 #include "driftsieve/ladder/ladder_feature.hpp"
 #include "driftsieve/ladder/ladder_run.hpp"
 
@@ -34,39 +35,18 @@ class LadderIntake {
     LadderIntake(const Config& config, std::size_t rungs, std::span<LadderFeature> features)
         : config_(config), rungs_(rungs), features_(features) {}
     // For reading, with the rows of a last block: `features` have the moments and the missing
-    // weight of `origins`, and get whole lists.
+    // weight of `origins`, and get whole lists; or the bins of `cuts` are cut.
     LadderIntake(const Config& config, std::size_t rungs, std::span<LadderFeature> features,
-                 std::span<const LadderFeature* const> origins)
-        : config_(config), rungs_(rungs), features_(features), origins_(origins) {}
-
-    // Blocks of equal length, one after another. Threads divide the columns.
-    template <class T>
-    void take(const MatrixView<T>& matrix, std::span<const LadderArrival> arrivals,
-              unsigned n_threads) {
-        const std::size_t block_rows = matrix.n_rows / arrivals.size();
-        parallel_work(features_.size(), width(), n_threads, [&] {
-            return [&, work = Work(config_, rungs_)](std::size_t lo, std::size_t hi) mutable {
-                const std::size_t end = lo + (hi - lo) / kStrip * kStrip;
-                for (std::size_t i = 0; i < arrivals.size(); ++i) {
-                    const MatrixView<T> rows = matrix.rows(i * block_rows, block_rows);
-                    if (lo < end) absorb(rows, arrivals[i], lo, end, work);
-                    if (end < hi) absorb(rows, arrivals[i], end, hi, work);
-                }
-            };
-        });
-    }
-
-  private:
-    static constexpr std::size_t kStrip = LadderKernels::kStrip;
-    static_assert(kStrip == Strip::kWidth);
-    // Without cells, more columns at a time: the rows are read in longer pieces.
-    std::size_t width() const { return config_.quantiles ? kStrip : 8 * kStrip; }
+                 std::span<const LadderFeature* const> origins, std::span<LadderBins> cuts)
+        : config_(config), rungs_(rungs), features_(features), origins_(origins), cuts_(cuts) {}
 
     // Buffers; one for each thread.
     struct Work {
-        Work(const Config& config, std::size_t rungs) : absorber(config, rungs) {}
+        Work(const Config& config, std::size_t rungs, std::size_t n_bins = 0)
+            : absorber(config, rungs), cutter(rungs, n_bins) {}
 
         LadderAbsorber absorber;
+        LadderCutter cutter;
         Strip strip;
         MatrixView<double> tile;  // adjacent columns, a multiple of kStrip
         std::vector<double> copy;
@@ -82,10 +62,52 @@ class LadderIntake {
         Scratch scratch;
     };
 
+    // Blocks of equal length, one after another. Threads divide the columns.
+    template <class T>
+    void take(const MatrixView<T>& matrix, std::span<const LadderArrival> arrivals,
+              unsigned n_threads) {
+        const std::size_t block_rows = matrix.n_rows / arrivals.size();
+        parallel_work(features_.size(), width(), n_threads, [&] {
+            return [&, work = Work(config_, rungs_)](std::size_t lo, std::size_t hi) mutable {
+                for (std::size_t i = 0; i < arrivals.size(); ++i)
+                    take(matrix.rows(i * block_rows, block_rows), arrivals[i], lo, hi, work);
+            };
+        });
+    }
+    // The same of one block and columns [lo, hi), a few at a time.
+    template <class T>
+    void take(const MatrixView<T>& rows, const LadderArrival& arrival, std::size_t lo,
+              std::size_t hi, Work& work) const {
+        for (; lo < hi; lo += std::min(width(), hi - lo)) {
+            const std::size_t most = std::min(width(), hi - lo);
+            const std::size_t end = lo + most / kStrip * kStrip;
+            if (lo < end) absorb(rows, arrival, lo, end, work);
+            if (end < lo + most) absorb(rows, arrival, end, lo + most, work);
+        }
+    }
+    // Reads feature j with the values of a last block, if there are any.
+    void read(std::size_t j, const LadderColumn* values, std::size_t n_classes, Work& work) const {
+        const LadderFeature& from = origin(j);
+        const LadderCells* cells = LadderAbsorber::used(from.counting);
+        if (!cuts_.empty() && cells != nullptr) {
+            work.cutter.cut(from.list, *cells, values, n_classes, cuts_[j]);
+            return;
+        }
+        work.absorber.read(from.list, from.counting, values, n_classes, features_[j].list);
+        if (!cuts_.empty()) work.cutter.cut(features_[j].list, cuts_[j]);
+    }
+
+  private:
+    static constexpr std::size_t kStrip = LadderKernels::kStrip;
+    static_assert(kStrip == Strip::kWidth);
+    // Without cells, more columns at a time: the rows are read in longer pieces.
+    std::size_t width() const { return config_.quantiles ? kStrip : 8 * kStrip; }
+
     const Config& config_;
     std::size_t rungs_;
     std::span<LadderFeature> features_;
     std::span<const LadderFeature* const> origins_;
+    std::span<LadderBins> cuts_;
 
     const LadderFeature& origin(std::size_t j) const {
         return origins_.empty() ? features_[j] : *origins_[j];
@@ -110,7 +132,7 @@ class LadderIntake {
     // Columns [lo, hi) of a block.
     template <class T>
     void absorb(const MatrixView<T>& matrix, const LadderArrival& arrival, std::size_t lo,
-                std::size_t hi, Work& work) {
+                std::size_t hi, Work& work) const {
         const LadderBlock& block = arrival.block;
         read_tile(matrix, lo, hi, work);
         bool finite = true;
@@ -149,8 +171,7 @@ class LadderIntake {
             work.absorber.absorb(feature.list, feature.counting, values,
                                  weight_of(feature, arrival, values.total), arrival.waiting);
         else
-            work.absorber.read(origin(j).list, origin(j).counting, &values,
-                               values.column.n_classes(), feature.list);
+            read(j, &values, values.column.n_classes(), work);
     }
 
     // The cells that a feature counts into, or null.
@@ -232,7 +253,7 @@ class LadderIntake {
 
     // A column of which some values may be missing.
     void absorb_present(std::size_t number, const LadderArrival& arrival, std::size_t j,
-                        Work& work) {
+                        Work& work) const {
         LadderFeature& feature = features_[number];
         const LadderBlock& block = arrival.block;
         LadderRun& run = work.run;
@@ -246,9 +267,7 @@ class LadderIntake {
         if (config_.moments) run.add_moments_to(feature);
         if (!config_.quantiles) return;
         if (run.values.empty()) {
-            if (!origins_.empty())
-                work.absorber.read(origin(number).list, origin(number).counting, nullptr, n_classes,
-                                   feature.list);
+            if (!origins_.empty()) read(number, nullptr, n_classes, work);
             return;
         }
         Scratch& scratch = work.scratch;

@@ -51,6 +51,13 @@ struct LadderKernels {
     static constexpr std::size_t room_of(std::size_t n_cells, std::size_t rungs) {
         return (n_cells * rungs + 7) / 8 * 8;
     }
+    // Position of the number of cell m at half-life r.
+    static constexpr std::size_t place_of(std::size_t m, std::size_t r, std::size_t n_cells,
+                                          std::size_t rungs) {
+        const std::size_t n_first = rungs / 8 * 8;
+        return r < n_first ? m * n_first + r
+                           : n_cells * n_first + m * (rungs - n_first) + (r - n_first);
+    }
 
     // Takes out of the cells, class after class, what they hold: the numbers of those that are not
     // empty, whether they hold more than `most` at any half-life, and their weights, class after
@@ -99,6 +106,30 @@ struct LadderKernels {
         double* bins;
     };
     void (*cut)(std::size_t rungs, const Cut& list);
+
+    // Adds the cells of earlier blocks, of the first `n_earlier` classes, to those of a block, both
+    // class after class. Writes the weight of all of them, and that of the fullest of the earlier
+    // cells, at each half-life.
+    struct Cells {
+        std::size_t n_classes;
+        std::size_t n_cells;
+        double* cells;
+    };
+    void (*add_up)(std::size_t rungs, const double* earlier, std::size_t n_earlier,
+                   const Cells& block, double* total, double* fullest);
+    // Finds, for the weights `total` of all cells, those with an edge of n_bins quantile bins at
+    // any half-life, cell after cell, and empties all cells. `lines` gets the weights of the
+    // classes at that half-life in the cells between this one and the one with its edge before;
+    // `rest` those behind the last one, class after class, each at all half-lives. There is room
+    // for an edge of each bin at each half-life. Returns their number.
+    struct EdgeCell {
+        std::uint16_t cell;
+        std::uint16_t rung;
+        double before;  // weight of the cells before it, and with it
+        double after;
+    };
+    std::size_t (*find_edges)(std::size_t rungs, const Cells& cells, const double* total,
+                              std::size_t n_bins, EdgeCell* found, double* lines, double* rest);
 
     // n lines of one number for each half-life: as floats in units of their own, rounded up, and
     // back; and the largest of each half-life, or 0.

@@ -163,19 +163,19 @@ class LadderStore {
         // visit(k, j, column) for features j in [lo, hi) at half-life rungs[k], a few at a time.
         template <class Visit>
         void read(std::size_t lo, std::size_t hi, const Visit& visit) const {
-            constexpr std::size_t kFeatures = Strip::kWidth;
+            Buffers buffers(store_, n_bins_);
             for (std::size_t j = lo; j < hi; j += kFeatures) {
                 const std::size_t n = std::min(hi - j, kFeatures);
                 const LadderFeature* features[kFeatures];
                 for (std::size_t k = 0; k < n; ++k) features[k] = &store_.features_[j + k];
-                read_some({features, n}, open_values().columns(j, n), j, visit);
+                read_some({features, n}, open_values().columns(j, n), j, buffers, visit);
             }
         }
 
         // visit(k, i, column) for features[i].
         template <class Visit>
         void read_chosen(std::span<const std::size_t> features, const Visit& visit) const {
-            constexpr std::size_t kFeatures = Strip::kWidth;
+            Buffers buffers(store_, n_bins_);
             const MatrixView<double> open = open_values();
             std::vector<double> values;
             for (std::size_t i = 0; i < features.size(); i += kFeatures) {
@@ -188,11 +188,24 @@ class LadderStore {
                         values[row * n + k] = open.at(row, features[i + k]);
                 read_some({some, n},
                           {values.data(), static_cast<std::ptrdiff_t>(n), 1, open.n_rows, n}, i,
-                          visit);
+                          buffers, visit);
             }
         }
 
       private:
+        static constexpr std::size_t kFeatures = Strip::kWidth;  // at a time
+
+        struct Buffers {
+            Buffers(const LadderStore& store, std::size_t n_bins)
+                : work(store.config_, store.rungs(), n_bins), bins(n_bins > 0 ? kFeatures : 0) {}
+
+            LadderIntake::Work work;
+            std::vector<LadderBins> bins;  // empty if none are wanted
+            Column column;
+            Room<double> values;
+            std::vector<std::uint32_t> sorted;
+        };
+
         const LadderStore& store_;
         std::span<const std::size_t> rungs_;
         std::span<const Ledger> now_;
@@ -205,29 +218,23 @@ class LadderStore {
         // Features with their open rows; the visitor gets them numbered from `lo`.
         template <class Visit>
         void read_some(std::span<const LadderFeature*> features, const MatrixView<double>& rows,
-                       std::size_t lo, const Visit& visit) const {
+                       std::size_t lo, Buffers& buffers, const Visit& visit) const {
             std::vector<LadderFeature> copies;
             if (open_.empty()) {
-                copies = store_.whole(features, rows, arrivals_);
+                copies = store_.whole(features, rows, arrivals_, buffers.work, buffers.bins);
                 for (std::size_t j = 0; j < copies.size(); ++j) features[j] = &copies[j];
             }
-            Column column;
-            LadderCutter cutter(store_.rungs(), n_bins_);
+            Column& column = buffers.column;
             CutBins bins;
-            Room<double> values;
-            std::vector<std::uint32_t> sorted;
             for (std::size_t j = 0; j < features.size(); ++j) {
-                if (!open_.empty())
-                    sort(rows.columns(j, 1), sorted);
-                else if (n_bins_ > 0)
-                    cutter.cut(features[j]->list);
+                if (!open_.empty()) sort(rows.columns(j, 1), buffers.sorted);
                 for (std::size_t k = 0; k < rungs_.size(); ++k) {
                     column.reset(now_[k].totals.size());
                     load(*features[j], k, column);
                     if (!open_.empty()) {
-                        add_open(rows.columns(j, 1), sorted, k, values, column);
+                        add_open(rows.columns(j, 1), buffers.sorted, k, buffers.values, column);
                     } else if (n_bins_ > 0) {
-                        bins = cutter.at(rungs_[k]);
+                        bins = buffers.bins[j].at(rungs_[k]);
                         column.cut = &bins;
                     }
                     visit(k, lo + j, column);
@@ -309,7 +316,9 @@ class LadderStore {
         if (open_rows() > 0) arrivals.push_back(arrival(open_.info(), open_rows(), ledgers));
         std::vector<const LadderFeature*> all;
         for (const LadderFeature& feature : features_) all.push_back(&feature);
-        const std::vector<LadderFeature> copies = whole(all, open_.values(n_features()), arrivals);
+        LadderIntake::Work work(config_, rungs());
+        const std::vector<LadderFeature> copies =
+            whole(all, open_.values(n_features()), arrivals, work);
         for (std::size_t j = 0; j < n_features(); ++j) features[j] = copies[j].alone(rung, rungs());
         store.adopt(std::move(features), ledgers[rung]);
         return store;
@@ -486,10 +495,13 @@ class LadderStore {
         LadderIntake(config_, rungs(), features_).take(matrix, arrivals, n_threads);
     }
 
-    // Copies of features with all that they have counted in their lists, and with open rows.
+    // Copies of features with open rows. Their quantiles are whole lists, or cut into `bins`, one
+    // for each feature.
     std::vector<LadderFeature> whole(std::span<const LadderFeature* const> features,
                                      const MatrixView<double>& rows,
-                                     std::span<const LadderArrival> arrivals) const {
+                                     std::span<const LadderArrival> arrivals,
+                                     LadderIntake::Work& work,
+                                     std::span<LadderBins> bins = {}) const {
         std::vector<LadderFeature> scaled;
         std::vector<const LadderFeature*> origins(features.begin(), features.end());
         if (!arrivals.empty() && std::any_of(arrivals[0].factors.begin(), arrivals[0].factors.end(),
@@ -503,14 +515,12 @@ class LadderStore {
             whole[j].moments = origins[j]->moments;
             whole[j].missing = origins[j]->missing;
         }
-        if (!arrivals.empty()) {
-            LadderIntake(config_, rungs(), whole, origins).take(rows, arrivals, 1);
-            return whole;
-        }
-        LadderAbsorber absorber(config_, rungs());
-        for (std::size_t j = 0; config_.quantiles && j < whole.size(); ++j)
-            absorber.read(origins[j]->list, origins[j]->counting, nullptr,
-                          ledgers_[0].totals.size(), whole[j].list);
+        const LadderIntake intake(config_, rungs(), whole, origins, bins);
+        if (!arrivals.empty())
+            intake.take(rows, arrivals[0], 0, whole.size(), work);
+        else if (config_.quantiles)
+            for (std::size_t j = 0; j < whole.size(); ++j)
+                intake.read(j, nullptr, ledgers_[0].totals.size(), work);
         return whole;
     }
 
