@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -110,20 +111,37 @@ std::uint32_t match(const std::uint16_t* numbers, std::uint16_t wanted) {
 #endif
 }
 
-// Bit k is set where numbers[k] is one of the wanted, for 32 numbers.
-std::uint32_t match_any(const std::uint16_t* numbers, const std::uint16_t* wanted,
-                        std::size_t n_wanted) {
-    std::uint32_t mask = 0;
 #ifdef __AVX512BW__
-    const __m512i all = _mm512_loadu_si512(numbers);
-    for (std::size_t k = 0; k < n_wanted; ++k)
-        mask |= _mm512_cmpeq_epi16_mask(all, _mm512_set1_epi16(static_cast<short>(wanted[k])));
-#else
-    for (std::size_t k = 0; k < n_wanted; ++k)
-        mask |= match(numbers, wanted[k]) | match(numbers + 16, wanted[k]) << 16;
-#endif
-    return mask;
+// A set of numbers, of which only the lowest ten bits are told apart.
+struct RoughSet {
+    __m512i low, high;  // 1024 bits
+
+    RoughSet(const std::uint16_t* wanted, std::size_t n) {
+        alignas(64) std::uint16_t words[64] = {};
+        for (std::size_t k = 0; k < n; ++k)
+            words[wanted[k] >> 4 & 63] |= static_cast<std::uint16_t>(1u << (wanted[k] & 15));
+        low = _mm512_load_si512(words);
+        high = _mm512_load_si512(words + 32);
+    }
+
+    // Bit k is set where numbers[k] may be in the set, for 32 numbers.
+    std::uint32_t match(const std::uint16_t* numbers) const {
+        const __m512i all = _mm512_loadu_si512(numbers);
+        const __m512i word = _mm512_permutex2var_epi16(low, _mm512_srli_epi16(all, 4), high);
+        const __m512i bit = _mm512_and_si512(all, _mm512_set1_epi16(15));
+        return _mm512_test_epi16_mask(_mm512_srlv_epi16(word, bit), _mm512_set1_epi16(1));
+    }
+};
+
+// Writes the positions of the bits in `mask`, counted from `begin`; returns how many.
+std::size_t list_bits(std::uint16_t mask, std::size_t begin, std::uint32_t* out) {
+    const __m512i places =
+        _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(begin)),
+                         _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(mask, places));
+    return static_cast<std::size_t>(__builtin_popcount(mask));
 }
+#endif
 
 // Bit k is set where values[k] is not `expected`, for 16 values.
 std::uint32_t differ(const double* values, double expected) {
@@ -272,18 +290,37 @@ void weigh_cells(const std::uint16_t* index, const double* weights, std::size_t 
 }
 
 std::size_t find_any(const std::uint16_t* numbers, std::size_t n, const std::uint16_t* wanted,
-                     std::size_t n_wanted, std::uint32_t* out) {
+                     std::size_t n_wanted, [[maybe_unused]] const std::uint16_t* table,
+                     std::uint32_t* __restrict out) {
     std::size_t found = 0;
     std::size_t i = 0;
+#ifdef __AVX512BW__
+    const RoughSet set(wanted, n_wanted);
     for (; i + 32 <= n; i += 32) {
-        std::uint32_t mask = match_any(numbers + i, wanted, n_wanted);
+        const std::uint32_t mask = set.match(numbers + i);
+        found += list_bits(static_cast<std::uint16_t>(mask), i, out + found);
+        found += list_bits(static_cast<std::uint16_t>(mask >> 16), i + 16, out + found);
+    }
+    const std::size_t candidates = std::exchange(found, 0);
+    for (std::size_t k = 0; k < candidates; ++k) {
+        const std::uint32_t at = out[k];
+        out[found] = at;
+        found += table[numbers[at]] != 0;
+    }
+#else
+    constexpr std::size_t kFew = 16;
+    for (; n_wanted <= kFew && i + 16 <= n; i += 16) {
+        std::uint32_t mask = 0;
+        for (std::size_t k = 0; k < n_wanted; ++k) mask |= match(numbers + i, wanted[k]);
         for (; mask != 0; mask &= mask - 1)
             out[found++] =
                 static_cast<std::uint32_t>(i) + static_cast<std::uint32_t>(__builtin_ctz(mask));
     }
-    for (; i < n; ++i)
-        for (std::size_t k = 0; k < n_wanted; ++k)
-            if (numbers[i] == wanted[k]) out[found++] = static_cast<std::uint32_t>(i);
+#endif
+    for (; i < n; ++i) {
+        out[found] = static_cast<std::uint32_t>(i);
+        found += table[numbers[i]] != 0;
+    }
     return found;
 }
 

@@ -21,7 +21,8 @@ std::uint64_t sum_cells(const std::uint16_t* cells, std::size_t n);
 void add_cells(const std::uint16_t* cells, std::size_t n, double* into);
 void sum_weights_below(const double* cells, std::size_t n, double* below);
 std::size_t find_any(const std::uint16_t* numbers, std::size_t n, const std::uint16_t* wanted,
-                     std::size_t n_wanted, std::uint32_t* out);
+                     std::size_t n_wanted, const std::uint16_t* table,
+                     std::uint32_t* __restrict out);
 std::size_t find_others(const double* values, const std::uint16_t* numbers, std::size_t n,
                         const std::uint16_t* wanted, const double* expected, std::size_t n_wanted,
                         std::uint32_t* out);

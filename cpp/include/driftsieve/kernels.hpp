@@ -97,9 +97,12 @@ struct Kernels {
     // Sum of the cells; and into[m] += cells[m].
     std::uint64_t (*sum_cells)(const std::uint16_t* cells, std::size_t n);
     void (*add_cells)(const std::uint16_t* cells, std::size_t n, double* into);
-    // Positions of the numbers that are among the `n_wanted` wanted ones, in order.
+    // Positions of the numbers that are among the `n_wanted` wanted ones, in order. table[m] is not
+    // 0 for these m alone. The output must have space for kPastFound more than n positions.
+    static constexpr std::size_t kPastFound = 16;
     std::size_t (*find_any)(const std::uint16_t* numbers, std::size_t n,
-                            const std::uint16_t* wanted, std::size_t n_wanted, std::uint32_t* out);
+                            const std::uint16_t* wanted, std::size_t n_wanted,
+                            const std::uint16_t* table, std::uint32_t* out);
     // Positions of the values, each with a number, whose number is wanted[k] for some k and which
     // do not equal expected[k], in order.
     std::size_t (*find_others)(const double* values, const std::uint16_t* numbers, std::size_t n,

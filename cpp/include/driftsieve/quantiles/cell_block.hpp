@@ -110,6 +110,8 @@ class CellBlock {
     Room<std::uint16_t> taken_cells_;
     std::vector<std::uint16_t> taken_;  // by cell: number of what is taken out, from 1; else 0
     Room<std::uint32_t> members_;
+    Room<double> member_values_;
+    Room<std::uint32_t> member_number_;  // of the cell of each
     SummaryOf<Weight> firsts_;  // by number: the first value, and the weight of all equal values
     Room<Weighed> others_;
     Room<Weighed> by_cell_;
@@ -253,16 +255,9 @@ class CellBlock {
 
     // Positions of the values in the cells to take out, as members_; returns how many.
     std::size_t find_members(std::size_t n) {
-        members_.resize(n + 1);
-        if (taken_cells_.size() <= kFewTaken)
-            return kernels().find_any(index_.data(), n, taken_cells_.data(), taken_cells_.size(),
-                                      members_.data());
-        std::size_t found = 0;
-        for (std::size_t i = 0; i < n; ++i) {
-            members_[found] = static_cast<std::uint32_t>(i);
-            found += taken_[index_[i]] != 0;
-        }
-        return found;
+        members_.resize(n + Kernels::kPastFound);
+        return kernels().find_any(index_.data(), n, taken_cells_.data(), taken_cells_.size(),
+                                  taken_.data(), members_.data());
     }
 
     // Whether the cells have counts of each class; otherwise these are computed.
@@ -305,18 +300,24 @@ class CellBlock {
 
     std::uint32_t number_of(std::size_t i) const { return taken_[index_[i]] - 1u; }
 
-    // Positions of the others. No step has a branch that depends on a value.
+    // Positions of the others. No step has a branch that depends on a value. Each value is read
+    // once, because without neighbours that are read too it comes from beyond the cache.
     std::span<const std::uint32_t> pick_others(const BlockColumn& column) {
         const std::size_t n = find_members(column.size());
+        member_values_.resize(n);
+        member_number_.resize(n);
+        for (std::size_t k = 0; k < n; ++k) {
+            member_values_[k] = column.value(members_[k]);
+            member_number_[k] = number_of(members_[k]);
+        }
         double* firsts = firsts_.values.data();
         for (std::size_t k = n; k-- > 0;)  // from the last one on, so that the first one stays
-            firsts[number_of(members_[k])] = column.value(members_[k]) + 0.0;  // no -0.0
+            firsts[member_number_[k]] = member_values_[k] + 0.0;  // no -0.0
         if (!tells()) weigh_firsts(column, n);
         std::size_t n_others = 0;
         for (std::size_t k = 0; k < n; ++k) {
-            const std::uint32_t i = members_[k];
-            members_[n_others] = i;
-            n_others += column.value(i) != firsts[number_of(i)];
+            members_[n_others] = members_[k];
+            n_others += member_values_[k] != firsts[member_number_[k]];
         }
         return {members_.data(), n_others};
     }
@@ -326,9 +327,9 @@ class CellBlock {
         std::size_t k = 0;
         for (std::uint32_t cls = 0; cls < column.n_classes(); ++cls)
             for (; k < n && members_[k] < column.begin[cls + 1]; ++k) {
-                const std::uint32_t i = members_[k];
-                const bool is_first = column.value(i) == firsts_.values[number_of(i)];
-                firsts_.of(number_of(i))[cls] += is_first ? weight_of(column, i) : Weight{0};
+                const std::uint32_t number = member_number_[k];
+                const bool is_first = member_values_[k] == firsts_.values[number];
+                firsts_.of(number)[cls] += is_first ? weight_of(column, members_[k]) : Weight{0};
             }
     }
 
