@@ -198,7 +198,9 @@ template <class Write>
 std::vector<SnapshotTuple> read_snapshots(SharedBank& shared, const std::vector<std::size_t>& rungs,
                                           std::size_t n_features, std::size_t n_bins,
                                           const Vector<std::uint32_t>& class_place,
-                                          const Write& write) {
+                                          const Write& write,
+                                          std::span<const std::uint32_t> places = {},
+                                          std::size_t shared_place = 0) {
     const Bank& bank = shared.peek();
     if (class_place.shape(0) != bank.n_classes()) throw std::invalid_argument("not all classes");
     std::vector<SnapshotTuple> arrays;
@@ -207,6 +209,8 @@ std::vector<SnapshotTuple> read_snapshots(SharedBank& shared, const std::vector<
         out[k].class_place = view(class_place);
         out[k].n_bins = n_bins;
         out[k].n_features = n_features;
+        out[k].places = places;
+        out[k].shared = shared_place;
         const bool effects = shared.ladder().has_design_effects(rungs[k]);
         arrays.push_back(make_arrays(bank.config(), effects, out[k]));
     }
@@ -214,15 +218,33 @@ std::vector<SnapshotTuple> read_snapshots(SharedBank& shared, const std::vector<
     return arrays;
 }
 
+// If `only_seen`, of a sparse bank, features that never occurred are left out, except that the last
+// place is for all of them, if there are some.
 std::vector<SnapshotTuple> take_snapshots(SharedBank& shared, const std::vector<std::size_t>& rungs,
                                           std::size_t begin, std::size_t n_features,
                                           std::size_t n_bins,
                                           const Vector<std::uint32_t>& class_place,
-                                          unsigned n_threads) {
-    return read_snapshots(shared, rungs, n_features, n_bins, class_place,
-                          [&](const Ladder& bank, std::span<const SnapshotArrays> out) {
-                              bank.take_snapshot(rungs, begin, out, n_threads);
-                          });
+                                          unsigned n_threads, bool only_seen) {
+    std::vector<std::uint32_t> places;
+    std::size_t shared_place = 0;
+    std::size_t n = n_features;
+    if (only_seen) {
+        const std::vector<char> seen =
+            shared.use([&](const Ladder& bank) { return bank.first().seen(begin, n_features); });
+        n = static_cast<std::size_t>(std::count(seen.begin(), seen.end(), 1));
+        shared_place =
+            static_cast<std::size_t>(std::find(seen.begin(), seen.end(), 0) - seen.begin());
+        places.assign(n_features, static_cast<std::uint32_t>(n));
+        for (std::size_t i = 0, place = 0; i < n_features; ++i)
+            if (seen[i] != 0) places[i] = static_cast<std::uint32_t>(place++);
+        if (n < n_features) ++n;
+    }
+    return read_snapshots(
+        shared, rungs, n, n_bins, class_place,
+        [&](const Ladder& bank, std::span<const SnapshotArrays> out) {
+            bank.take_snapshot(rungs, begin, out, n_threads);
+        },
+        places, shared_place);
 }
 
 // The same of features by number.
@@ -353,7 +375,7 @@ void register_bank(nb::module_& m) {
     });
     bank.def("take_snapshots", &take_snapshots, nb::arg("rungs"), nb::arg("begin"),
              nb::arg("n_features"), nb::arg("n_bins"), nb::arg("class_place").noconvert(),
-             nb::arg("n_threads"));
+             nb::arg("n_threads"), nb::arg("only_seen") = false);
     bank.def("take_snapshots_of", &take_snapshots_of, nb::arg("rungs"), nb::arg("features"),
              nb::arg("n_bins"), nb::arg("class_place"));
     bank.def("seen", &seen, nb::arg("begin"), nb::arg("n_features"));
