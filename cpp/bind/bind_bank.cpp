@@ -218,26 +218,31 @@ std::vector<SnapshotTuple> read_snapshots(SharedBank& shared, const std::vector<
     return arrays;
 }
 
-// If `only_seen`, of a sparse bank, features that never occurred are left out, except that the last
-// place is for all of them, if there are some.
+// Given the result of `seen` for the same features, those that never occurred are left out, except
+// that the last place is for all of them, if there are some.
 std::vector<SnapshotTuple> take_snapshots(SharedBank& shared, const std::vector<std::size_t>& rungs,
                                           std::size_t begin, std::size_t n_features,
                                           std::size_t n_bins,
                                           const Vector<std::uint32_t>& class_place,
-                                          unsigned n_threads, bool only_seen) {
+                                          unsigned n_threads,
+                                          const std::optional<nb::bytes>& seen) {
     std::vector<std::uint32_t> places;
     std::size_t shared_place = 0;
     std::size_t n = n_features;
-    if (only_seen) {
-        const std::vector<char> seen =
-            shared.use([&](const Ladder& bank) { return bank.first().seen(begin, n_features); });
-        n = static_cast<std::size_t>(std::count(seen.begin(), seen.end(), 1));
+    if (seen.has_value()) {
+        const std::span flags(seen->c_str(), seen->size());
+        if (flags.size() != n_features) throw std::invalid_argument("not all features");
+        const auto n_seen = static_cast<std::uint32_t>(std::count(flags.begin(), flags.end(), 1));
         shared_place =
-            static_cast<std::size_t>(std::find(seen.begin(), seen.end(), 0) - seen.begin());
-        places.assign(n_features, static_cast<std::uint32_t>(n));
-        for (std::size_t i = 0, place = 0; i < n_features; ++i)
-            if (seen[i] != 0) places[i] = static_cast<std::uint32_t>(place++);
-        if (n < n_features) ++n;
+            static_cast<std::size_t>(std::find(flags.begin(), flags.end(), 0) - flags.begin());
+        places.resize(n_features);
+        std::uint32_t place = 0;
+        for (std::size_t i = 0; i < n_features; ++i) {
+            const bool is_seen = flags[i] == 1;
+            places[i] = is_seen ? place : n_seen;
+            place += is_seen;
+        }
+        n = n_seen + (n_seen < n_features);
     }
     return read_snapshots(
         shared, rungs, n, n_bins, class_place,
@@ -375,7 +380,7 @@ void register_bank(nb::module_& m) {
     });
     bank.def("take_snapshots", &take_snapshots, nb::arg("rungs"), nb::arg("begin"),
              nb::arg("n_features"), nb::arg("n_bins"), nb::arg("class_place").noconvert(),
-             nb::arg("n_threads"), nb::arg("only_seen") = false);
+             nb::arg("n_threads"), nb::arg("seen") = nb::none());
     bank.def("take_snapshots_of", &take_snapshots_of, nb::arg("rungs"), nb::arg("features"),
              nb::arg("n_bins"), nb::arg("class_place"));
     bank.def("seen", &seen, nb::arg("begin"), nb::arg("n_features"));

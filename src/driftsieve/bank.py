@@ -637,6 +637,10 @@ class Bank:
     ) -> list[Snapshot]:
         return self._taken(take_snapshots, n_bins, features, rungs)
 
+    def _whole(self, n_bins: int | None, features: slice | None, rungs: Sequence[int]) -> Seen:
+        """Return snapshots of all features, as ``_seen`` does."""
+        return Seen(None, self._snapshots(n_bins, features, rungs))
+
     def _seen(self, n_bins: int | None, features: slice | None, rungs: Sequence[int]) -> Seen:
         """Return snapshots without features that were 0 in every row."""
         return self._taken(take_seen, n_bins, features, rungs)

@@ -57,7 +57,7 @@ def take_seen(
     if seen is None or b"\0" not in seen:
         return Seen(None, take_snapshots(core, known, n_bins, features, n_threads, rungs))
     labels, places = known.labels.sorted(), np.flatnonzero(np.frombuffer(seen, np.bool_))
-    found = core.take_snapshots([*rungs], *features, n_bins, labels[1], n_threads, only_seen=True)
+    found = core.take_snapshots([*rungs], *features, n_bins, labels[1], n_threads, seen)
     columns = (0, len(places) + 1, None, None)
     snapshots = [
         _snapshot(core, labels, columns, rung, arrays)

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-
 from driftsieve._arguments import arg
 from driftsieve._rows.names import name_of
 from driftsieve._state.settings import is_auto

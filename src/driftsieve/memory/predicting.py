@@ -10,8 +10,8 @@ from driftsieve.bank import Bank
 from driftsieve.memory.panel import Indices
 from driftsieve.memory.relevance import RELEVANCE, of_stacked
 from driftsieve.scores import ScoreFunction, score_of
-from driftsieve.scores.blocks import has_two_classes
-from driftsieve.scores.reader import feature_slices
+from driftsieve.scores.blocks import has_two_classes, is_by_column
+from driftsieve.scores.reader import feature_slices, of_all, seen_slices
 from driftsieve.snapshot import Floats
 
 
@@ -66,14 +66,17 @@ def predicted(
     function = RELEVANCE[score_func] if isinstance(score_func, str) else score_func
     bins = score_of(score_func).bins(n_bins)
     parts, prior = [np.empty(0)], 0.0
-    for features in feature_slices(bank, n_bins, len(used)):
-        snapshots = bank._snapshots(bins, features, used.tolist())
+    alone = is_by_column(function)
+    slices, read = (seen_slices, bank._seen) if alone else (feature_slices, bank._whole)
+    for features in slices(bank, bins if alone else n_bins, len(used)):
+        seen, snapshots = read(bins, features, used.tolist())
         nothing = np.zeros(snapshots[-1].n_features)
         shorter = [function(s) if has_two_classes(s) else nothing for s in snapshots[:-1]]
         relevance = _finite(np.array([*shorter, function(snapshots[-1])]))
         found = weights[used] @ relevance
         found[~relevance.any(axis=0)] = -np.inf
-        parts.append(found)
+        begin, end, _ = features.indices(bank.n_features)
+        parts.append(of_all(found, seen, end - begin))
         shares = snapshots[-1].class_weight / snapshots[-1].W
         prior = float((shares * (1 - shares)).sum())
     return Prediction(np.concatenate(parts), prior)

@@ -243,4 +243,3 @@ def _stable_order(rounded: Floats) -> NDArray[np.int64]:
     bits |= np.arange(len(bits))
     bits.sort()
     return bits & _LAST_BITS
-

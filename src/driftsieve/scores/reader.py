@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from driftsieve._core import Bank as CoreBank
 from driftsieve._rows.names import FeatureNames
 from driftsieve._state.snapshots import Seen
 from driftsieve.scores.blocks import ScoreFunction, by_column, has_two_classes, is_by_column
@@ -24,6 +26,9 @@ class Readable(Protocol):
     @property
     def n_features(self) -> int:
         """Number of features."""
+
+    @property
+    def _core(self) -> CoreBank: ...
 
     @property
     def feature_names(self) -> FeatureNames | None:
@@ -46,7 +51,21 @@ class Readable(Protocol):
 
 
 _NUMBERS = 1 << 22  # per block: 32 MB, whatever the number of features, bins and classes
+_STEP = 4096  # features whose number that occurred is counted together
 _FEW = 64  # features that are read alone, instead of all
+
+
+def of_all(values: Floats, seen: NDArray[np.intp] | None, n_features: int) -> Floats:
+    """Return the value of every feature, given those of the features seen and of all others.
+
+    >>> of_all(np.array([5.0, 6.0, 0.0]), np.array([1, 3]), 4)
+    array([0., 5., 0., 6.])
+    """
+    if seen is None:
+        return values
+    every = np.full(n_features, values[-1])
+    every[seen] = values[:-1]
+    return every
 
 
 class Part(NamedTuple):
@@ -71,16 +90,8 @@ class Part(NamedTuple):
         return slice(self.begin, self.begin + self.n_features)
 
     def of_all(self, values: Floats) -> Floats:
-        """Return the value of every feature, given those of the snapshot.
-
-        >>> Part(7, 4, None, np.array([1, 3]), None).of_all(np.array([5.0, 6.0, 0.0]))
-        array([0., 5., 0., 6.])
-        """
-        if self.seen is None:
-            return values
-        every = np.full(self.n_features, values[-1])
-        every[self.seen] = values[:-1]
-        return every
+        """Return the value of every feature, given those of the snapshot."""
+        return of_all(values, self.seen, self.n_features)
 
     def pick(self, features: NDArray[np.int64]) -> Snapshot:
         """Return a snapshot of some of the features, by their numbers in the bank."""
@@ -110,7 +121,7 @@ class Blocks(Sequence[Snapshot]):
 
     def parts(self) -> Iterator[Part]:
         """Yield the blocks without features that were always 0."""
-        for features in self._slices:
+        for features in seen_slices(self._bank, self._n_bins):
             begin, end, _ = features.indices(self._bank.n_features)
             seen, (snapshot,) = self._bank._seen_at(self._half_life, self._n_bins, features)
             names = self._bank.feature_names
@@ -133,11 +144,28 @@ def parts_of(blocks: Sequence[Snapshot]) -> Iterator[Part]:
 
 def feature_slices(bank: Readable, n_bins: int | None, n_half_lives: int = 1) -> list[slice]:
     """Return the blocks of features that are read together; one without features if none are."""
+    size = _block_size(bank, n_bins, n_half_lives)
+    return [slice(start, start + size) for start in range(0, max(1, bank.n_features), size)]
+
+
+def seen_slices(bank: Readable, n_bins: int | None, n_half_lives: int = 1) -> list[slice]:
+    """Return the same where features that were 0 in every row are not read."""
+    seen = bank._core.seen(0, bank.n_features)
+    if not seen:
+        return feature_slices(bank, n_bins, n_half_lives)
+    size = _block_size(bank, n_bins, n_half_lives)
+    starts = np.arange(0, len(seen), min(size, _STEP))
+    n_seen = np.add.reduceat(np.frombuffer(seen, np.uint8), starts, dtype=np.int64)
+    is_new = np.diff((n_seen.cumsum() - n_seen) // size, prepend=-1) > 0
+    ends = [*starts[is_new].tolist(), len(seen)]
+    return [slice(*ends) for ends in pairwise(ends)]
+
+
+def _block_size(bank: Readable, n_bins: int | None, n_half_lives: int) -> int:
     each = ((n_bins or 0) + 4) * max(
         1, len(bank.classes)
     )  # numbers: bins, weight, mean, variance...
-    size = max(1, _NUMBERS // (each * n_half_lives))
-    return [slice(start, start + size) for start in range(0, max(1, bank.n_features), size)]
+    return max(1, _NUMBERS // (each * n_half_lives))
 
 
 class Certificate(NamedTuple):

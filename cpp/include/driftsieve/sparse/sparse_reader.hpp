@@ -91,6 +91,9 @@ class SparseReader {
         return logged;
     }
 
+    // Without bins (n_bins_ is 1), moments have all that is read.
+    bool needs_summary() const { return config_.quantiles && !(n_bins_ == 1 && config_.moments); }
+
     std::size_t n_classes() const { return now_.totals.size(); }
     std::size_t n_counted() const { return std::min(n_classes(), layout_.room()); }
 
@@ -144,7 +147,10 @@ class SparseReader {
     void read_any(std::size_t place, const std::byte* record, const FeatureState* state,
                   double factor) {
         column_.reset(n_classes());
-        if (state != nullptr) column_.load(*state, factor);
+        if (state != nullptr && needs_summary())
+            column_.load(*state, factor);
+        else if (state != nullptr)
+            column_.load_classes(*state, factor);
         if (n_bins_ == 0 && column_.counted != nullptr) move_cells();
         const double value = layout_.value(record);
         const double atom = SparsePage::has_atom(value) ? value : 0.0;
@@ -175,11 +181,12 @@ class SparseReader {
             column_.not_0[c] = seen;
             const double zeros = zero_weight(c, is_known ? layout_.rows(record, c) : 0, seen);
             if (config_.moments) column_.moments[c].merge({zeros, 0.0, 0.0, 0.0});
+            if (!needs_summary()) continue;
             if (at_atom != 0.0) rows.push_back({atom, at_atom, c});
             if (zeros != 0.0) rows.push_back({0.0, zeros, c});
         }
         set_squares(record, factor);
-        if (!config_.quantiles) return;
+        if (!needs_summary()) return;
         if (n_bins_ > 0 && only_sides_matter(run)) return;
         for (std::uint32_t c = 0; c < n_classes(); ++c)
             for (std::size_t i = run.begin[c]; i < run.begin[c + 1]; ++i)
