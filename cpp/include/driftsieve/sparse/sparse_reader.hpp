@@ -57,7 +57,7 @@ class SparseReader {
                     SparsePage::has_atom(layout_.value(record)))
                     read_flag(record, factor);
                 else
-                    read_any(place, record, state, factor);
+                    read_any(page.slots[place] - 1u, record, state, factor);
                 visit(p * kColumns + place, column_);
             }
         }
@@ -78,13 +78,14 @@ class SparseReader {
     Scratch scratch_;
     std::vector<double> sides_;  // weight below, at and above 0, by class
 
-    // Sorts logged values by column. Returns a bit for each column that has some.
+    // Sorts logged values by slot. Returns a bit for each place that has some.
     std::uint64_t take_log(const SparsePage& page, double factor, std::size_t begin,
                            std::size_t end) {
-        runs_.take(page.log, page.weights, factor, kColumns, n_classes(),
-                   [items = page.log.data(), begin, end](std::size_t i) {
-                       const std::uint32_t place = items[i].place;
-                       return place < begin || place >= end ? ColumnRuns::kNoList : place;
+        runs_.take(page.log, page.weights, factor, page.n_slots(layout_), n_classes(),
+                   [&page, begin, end](std::size_t i) {
+                       const std::uint32_t place = page.log[i].place;
+                       return place < begin || place >= end ? ColumnRuns::kNoList
+                                                            : page.slots[place] - 1u;
                    });
         std::uint64_t logged = 0;
         for (const LoggedValue& item : page.log) logged |= std::uint64_t{1} << item.place;
@@ -144,7 +145,7 @@ class SparseReader {
             summary.drop_front(1);
     }
 
-    void read_any(std::size_t place, const std::byte* record, const FeatureState* state,
+    void read_any(std::uint32_t slot, const std::byte* record, const FeatureState* state,
                   double factor) {
         column_.reset(n_classes());
         if (state != nullptr && needs_summary())
@@ -154,9 +155,9 @@ class SparseReader {
         if (n_bins_ == 0 && column_.counted != nullptr) move_cells();
         const double value = layout_.value(record);
         const double atom = SparsePage::has_atom(value) ? value : 0.0;
-        const BlockColumn run = runs_.of(place, n_classes());
+        const BlockColumn run = runs_.of(slot, n_classes());
         for (const ColumnRuns::Missing& item : runs_.missing())
-            if (item.list == place) {
+            if (item.list == slot) {
                 column_.missing[item.cls] += item.weight;
                 column_.missing_squared[item.cls] += item.weight * item.weight;
             }
