@@ -73,7 +73,8 @@ def predicted(
         nothing = np.zeros(snapshots[-1].n_features)
         shorter = [function(s) if has_two_classes(s) else nothing for s in snapshots[:-1]]
         relevance = _finite(np.array([*shorter, function(snapshots[-1])]))
-        found = weights[used] @ relevance
+        # not by a product of matrices, whose last bits depend on the number of features
+        found = (weights[used, None] * relevance).sum(axis=0)
         found[~relevance.any(axis=0)] = -np.inf
         begin, end, _ = features.indices(bank.n_features)
         parts.append(of_all(found, seen, end - begin))
