@@ -24,12 +24,13 @@ from driftsieve.report.memory import Alternative
 from driftsieve.report.two_valued import values_of_two
 from driftsieve.scores import SCORES, Score, ScoreFunction
 from driftsieve.scores.ranking import Ranks
-from driftsieve.scores.reader import Part, error_shares, parts_of
+from driftsieve.scores.reader import Part, error_shares, parts_of, spread
 from driftsieve.snapshot import Floats, Snapshot
 
 MAX_LISTED = 2_000
 MAX_SEARCHED = 100_000
 MAX_CELLS = 250_000  # numbers in all distributions
+_SHARES = "error shares"  # beside the keys of scores
 ERROR_RATE = 0.05  # false discovery rate of the features that count as significant
 
 
@@ -194,10 +195,10 @@ def _of_blocks(
 ) -> dict[str, Any]:
     n_features = 0
     larger = SCORES[score].larger_is_better
-    order = None if given is None else Ranks.of(given, larger).order()
+    best = None if given is None else Ranks.of(given, larger).best(MAX_SEARCHED)
     shown: list[_Some] = []
-    parts: dict[str, list[Floats]] = {}
-    shares: list[Floats] = []
+    places: list[tuple[slice, NDArray[np.intp] | None]] = []
+    found: dict[str, list[Floats]] = {_SHARES: []}
     all_names: list[FeatureNames | None] = []
     for part in parts_of(blocks):
         block = part.snapshot
@@ -207,24 +208,30 @@ def _of_blocks(
             )
         table = _known_scores(block, score)
         for key, entry in table.items():
-            parts.setdefault(key, []).append(part.of_all(entry.function(block)))
-        shares.append(part.of_all(error_shares(block)))
+            found.setdefault(key, []).append(entry.function(block))
+        found[_SHARES].append(error_shares(block))
+        places.append((part.range, part.seen))
         all_names.append(part.names)
         n_features += part.n_features
-        if order is not None:  # the blocks need not be read twice
-            shown.append(_Some.of(part, order[:MAX_LISTED]))
-    # pop frees the parts of one score before those of the next are joined
-    scores = {key: np.concatenate(parts.pop(key)) for key in table}
-    if given is not None:
-        scores[score] = given
-    if order is None:
-        order = Ranks.of(scores[score], larger).order()
-        shown = [_Some.of(part, order[:MAX_LISTED]) for part in parts_of(blocks)]
-    listed, others = order[:MAX_LISTED], order[MAX_LISTED:MAX_SEARCHED]
-    ranks = {
-        key: Ranks.of(scores[key], entry.larger_is_better).at(listed)
-        for key, entry in table.items()
-    }
+        if best is not None:  # the blocks need not be read twice
+            shown.append(_Some.of(part, best[:MAX_LISTED]))
+
+    def of_all(key: str) -> Floats:
+        values = np.empty(n_features)
+        for (where, seen), some in zip(places, found.pop(key), strict=True):
+            spread(some, seen, values[where])
+        return values
+
+    own = of_all(score) if given is None else given
+    if best is None:
+        best = Ranks.of(own, larger).best(MAX_SEARCHED)
+        shown = [_Some.of(part, best[:MAX_LISTED]) for part in parts_of(blocks)]
+    listed, others = best[:MAX_LISTED], best[MAX_LISTED:]
+    scores, ranks = {}, {}
+    for key, entry in table.items():
+        values = own if key == score else of_all(key)
+        scores[key] = values[listed].tolist()
+        ranks[key] = Ranks.of(values, entry.larger_is_better).at(listed).tolist()
     names = joined_names(all_names)
     finer = [_Some.all(block) for block in (fine(listed) if callable(fine) else fine)]
     pvalues = {
@@ -239,11 +246,11 @@ def _of_blocks(
             {"label": str(label), "weight": float(weight)}
             for label, weight in zip(block.classes, block.class_weight, strict=True)
         ],
-        "certificate": None if block.rank_error is None else _certificate(np.concatenate(shares)),
+        "certificate": None if block.rank_error is None else _certificate(of_all(_SHARES)),
         "features": listed.tolist(),
         "names": names_of(listed.tolist(), names),
-        "scores": {key: values[listed].tolist() for key, values in scores.items()},
-        "ranks": {key: values.tolist() for key, values in ranks.items()},
+        "scores": scores,
+        "ranks": ranks,
         "pvalues": pvalues,
         "largest_significant": {
             key: None if values is None else _largest_significant(values, n_features)
@@ -259,7 +266,7 @@ def _of_blocks(
         "others": {
             "features": others.tolist(),
             "names": names_of(others.tolist(), names),
-            "scores": scores[score][others].tolist(),
+            "scores": own[others].tolist(),
         },
     }
 

@@ -55,17 +55,19 @@ _STEP = 4096  # features whose number that occurred is counted together
 _FEW = 64  # features that are read alone, instead of all
 
 
-def of_all(values: Floats, seen: NDArray[np.intp] | None, n_features: int) -> Floats:
-    """Return the value of every feature, given those of the features seen and of all others.
+def spread(found: Floats, seen: NDArray[np.intp] | None, values: Floats) -> None:
+    """Write the value of every feature, given those of the features seen and of all others.
 
-    >>> of_all(np.array([5.0, 6.0, 0.0]), np.array([1, 3]), 4)
+    >>> values = np.empty(4)
+    >>> spread(np.array([5.0, 6.0, 0.0]), np.array([1, 3]), values)
+    >>> values
     array([0., 5., 0., 6.])
     """
     if seen is None:
-        return values
-    every = np.full(n_features, values[-1])
-    every[seen] = values[:-1]
-    return every
+        values[:] = found
+    else:
+        values[:] = found[-1]
+        values[seen] = found[:-1]
 
 
 class Part(NamedTuple):
@@ -88,10 +90,6 @@ class Part(NamedTuple):
     def range(self) -> slice:
         """The indices of the features."""
         return slice(self.begin, self.begin + self.n_features)
-
-    def of_all(self, values: Floats) -> Floats:
-        """Return the value of every feature, given those of the snapshot."""
-        return of_all(values, self.seen, self.n_features)
 
     def pick(self, features: NDArray[np.int64]) -> Snapshot:
         """Return a snapshot of some of the features, by their numbers in the bank."""
@@ -212,7 +210,7 @@ def read_bank(
         if one_class is not None and not has_two_classes(block):
             values[part.range] = one_class
         elif block.n_features:
-            values[part.range] = part.of_all(_checked(function(block), block.n_features))
+            spread(_checked(function(block), block.n_features), part.seen, values[part.range])
     return values
 
 
@@ -236,7 +234,9 @@ def read_some(blocks: Blocks, function: ScoreFunction, features: NDArray[np.int6
         chosen = order[done:stop]
         done = int(stop)
         if len(chosen) == part.n_features:
-            values[chosen] = part.of_all(function(part.snapshot))
+            every = np.empty(part.n_features)
+            spread(function(part.snapshot), part.seen, every)
+            values[chosen] = every
         elif len(chosen):
             values[chosen] = function(part.pick(features[chosen]))
         if done == len(features):
