@@ -198,7 +198,9 @@ template <class Write>
 std::vector<SnapshotTuple> read_snapshots(SharedBank& shared, const std::vector<std::size_t>& rungs,
                                           std::size_t n_features, std::size_t n_bins,
                                           const Vector<std::uint32_t>& class_place,
-                                          const Write& write) {
+                                          const Write& write,
+                                          std::span<const std::uint32_t> places = {},
+                                          std::size_t shared_place = 0) {
     const Bank& bank = shared.peek();
     if (class_place.shape(0) != bank.n_classes()) throw std::invalid_argument("not all classes");
     std::vector<SnapshotTuple> arrays;
@@ -207,6 +209,8 @@ std::vector<SnapshotTuple> read_snapshots(SharedBank& shared, const std::vector<
         out[k].class_place = view(class_place);
         out[k].n_bins = n_bins;
         out[k].n_features = n_features;
+        out[k].places = places;
+        out[k].shared = shared_place;
         const bool effects = shared.ladder().has_design_effects(rungs[k]);
         arrays.push_back(make_arrays(bank.config(), effects, out[k]));
     }
@@ -214,15 +218,38 @@ std::vector<SnapshotTuple> read_snapshots(SharedBank& shared, const std::vector<
     return arrays;
 }
 
+// Given the result of `seen` for the same features, those that never occurred are left out, except
+// that the last place is for all of them, if there are some.
 std::vector<SnapshotTuple> take_snapshots(SharedBank& shared, const std::vector<std::size_t>& rungs,
                                           std::size_t begin, std::size_t n_features,
                                           std::size_t n_bins,
                                           const Vector<std::uint32_t>& class_place,
-                                          unsigned n_threads) {
-    return read_snapshots(shared, rungs, n_features, n_bins, class_place,
-                          [&](const Ladder& bank, std::span<const SnapshotArrays> out) {
-                              bank.take_snapshot(rungs, begin, out, n_threads);
-                          });
+                                          unsigned n_threads,
+                                          const std::optional<nb::bytes>& seen) {
+    std::vector<std::uint32_t> places;
+    std::size_t shared_place = 0;
+    std::size_t n = n_features;
+    if (seen.has_value()) {
+        const std::span flags(seen->c_str(), seen->size());
+        if (flags.size() != n_features) throw std::invalid_argument("not all features");
+        const auto n_seen = static_cast<std::uint32_t>(std::count(flags.begin(), flags.end(), 1));
+        shared_place =
+            static_cast<std::size_t>(std::find(flags.begin(), flags.end(), 0) - flags.begin());
+        places.resize(n_features);
+        std::uint32_t place = 0;
+        for (std::size_t i = 0; i < n_features; ++i) {
+            const bool is_seen = flags[i] == 1;
+            places[i] = is_seen ? place : n_seen;
+            place += is_seen;
+        }
+        n = n_seen + (n_seen < n_features);
+    }
+    return read_snapshots(
+        shared, rungs, n, n_bins, class_place,
+        [&](const Ladder& bank, std::span<const SnapshotArrays> out) {
+            bank.take_snapshot(rungs, begin, out, n_threads);
+        },
+        places, shared_place);
 }
 
 // The same of features by number.
@@ -353,7 +380,7 @@ void register_bank(nb::module_& m) {
     });
     bank.def("take_snapshots", &take_snapshots, nb::arg("rungs"), nb::arg("begin"),
              nb::arg("n_features"), nb::arg("n_bins"), nb::arg("class_place").noconvert(),
-             nb::arg("n_threads"));
+             nb::arg("n_threads"), nb::arg("seen") = nb::none());
     bank.def("take_snapshots_of", &take_snapshots_of, nb::arg("rungs"), nb::arg("features"),
              nb::arg("n_bins"), nb::arg("class_place"));
     bank.def("seen", &seen, nb::arg("begin"), nb::arg("n_features"));

@@ -206,8 +206,9 @@ class RowCollector {
         PyObject* value = nullptr;
         while (PyDict_Next(x, &position, &key, &value)) {
             // The common case, which runs no code of the objects.
-            if (is_finite_float(value) && reader.expects(key)) {
-                put(row, reader.next(), PyFloat_AsDouble(value));
+            const double plain = plain_number(value);
+            if (std::isfinite(plain) && reader.expects(key)) {
+                put(row, reader.next(), plain);
                 continue;
             }
             // Conversion and lookup may run arbitrary code, which may remove the key or replace
@@ -233,12 +234,14 @@ class RowCollector {
         }
     }
 
-    static bool is_finite_float(PyObject* value) {
-        return PyFloat_CheckExact(value) && std::isfinite(PyFloat_AsDouble(value));
+    // The number of a float; NaN for any other object.
+    static double plain_number(PyObject* value) {
+        return PyFloat_CheckExact(value) ? PyFloat_AsDouble(value)
+                                         : std::numeric_limits<double>::quiet_NaN();
     }
 
     double number_of(PyObject* borrowed_key, PyObject* borrowed) const {
-        if (is_finite_float(borrowed)) return PyFloat_AsDouble(borrowed);
+        if (const double plain = plain_number(borrowed); std::isfinite(plain)) return plain;
         const nb::object key = nb::borrow(borrowed_key);  // the conversion may run any code
         const nb::object value = nb::borrow(borrowed);
         const double number = PyFloat_AsDouble(value.ptr());

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,12 +37,19 @@ from driftsieve._state.settings import (
     thread_count,
     tick_of_merge,
 )
-from driftsieve._state.snapshots import take_chosen, take_snapshots, take_stacked
+from driftsieve._state.snapshots import (
+    Seen,
+    take_chosen,
+    take_seen,
+    take_snapshots,
+    take_stacked,
+)
 from driftsieve._storage import envelope
 from driftsieve.batch import Batch, Missing, validated
 from driftsieve.snapshot import Snapshot
 
 ClockName = Literal["row", "batch", "time"]
+Taken = TypeVar("Taken")
 
 
 class Bank:
@@ -628,18 +635,47 @@ class Bank:
     def _snapshots(
         self, n_bins: int | None, features: slice | None, rungs: Sequence[int]
     ) -> list[Snapshot]:
+        return self._taken(take_snapshots, n_bins, features, rungs)
+
+    def _whole(self, n_bins: int | None, features: slice | None, rungs: Sequence[int]) -> Seen:
+        """Return snapshots of all features, as ``_seen`` does."""
+        return Seen(None, self._snapshots(n_bins, features, rungs))
+
+    def _seen(self, n_bins: int | None, features: slice | None, rungs: Sequence[int]) -> Seen:
+        """Return snapshots without features that were 0 in every row."""
+        return self._taken(take_seen, n_bins, features, rungs)
+
+    def _taken(
+        self,
+        take: Callable[..., Taken],
+        n_bins: int | None,
+        features: slice | None,
+        rungs: Sequence[int],
+    ) -> Taken:
         if n_bins is not None and operator.index(n_bins) < 2:
             raise ValueError(
                 f"{arg('n_bins')} must be a whole number of at least 2, got {n_bins!r}."
             )
         with self._core:
             how = (int(n_bins or 0), self._range(features), self._threads, rungs)
-            return take_snapshots(self._core, self._header, *how)
+            return take(self._core, self._header, *how)
 
-    def _snapshots_of(self, features: NDArray[np.int64], n_bins: int) -> list[Snapshot]:
-        """Return some features, by number and without names, at every half-life."""
+    def _seen_at(self, half_life: HalfLife | None, n_bins: int | None, features: slice) -> Seen:
+        return self._seen(n_bins, features, [self._rung(half_life)])
+
+    def _chosen_at(
+        self, half_life: HalfLife | None, n_bins: int | None, features: NDArray[np.int64]
+    ) -> Snapshot:
+        """Return some features, by number and without names."""
+        return self._snapshots_of(features, n_bins or 0, [self._rung(half_life)])[0]
+
+    def _snapshots_of(
+        self, features: NDArray[np.int64], n_bins: int, rungs: Sequence[int] | None = None
+    ) -> list[Snapshot]:
+        """Return some features, by number and without names, by default at every half-life."""
+        at = range(len(self.half_lives)) if rungs is None else rungs
         with self._core:
-            return take_chosen(self._core, self._header, n_bins, features)
+            return take_chosen(self._core, self._header, n_bins, features, at)
 
     def _stacked(self, features: NDArray[np.int64], n_bins: int) -> Snapshot | None:
         """Return the same as one snapshot, see `take_stacked`."""

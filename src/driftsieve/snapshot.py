@@ -287,5 +287,7 @@ def _along(array: NDArray[Any], axis: int, places: slice | NDArray[np.intp]) -> 
     if isinstance(places, slice):
         return array[(slice(None),) * axis + (places,)]
     if array.strides[axis] == 0:
-        return array[(slice(None),) * axis + (slice(len(places)),)]
+        one = array[(slice(None),) * axis + (slice(1),)]
+        shape = (*array.shape[:axis], len(places), *array.shape[axis + 1 :])
+        return np.broadcast_to(one, shape)  # maybe wider: columns may be repeated
     return array.take(places, axis=axis)

@@ -41,6 +41,18 @@ def test_ranks_of_many_features(larger, monkeypatch):
     values = np.where(rng.random(20_000) < 0.5, 0.25, rng.normal(size=20_000)).round(4)
     ranks = rank(values, larger)
     np.testing.assert_array_equal(ranks, stable_ranks(values, larger=larger))
-    np.testing.assert_array_equal(ranking.best_first(ranks), np.argsort(ranks))
     monkeypatch.setattr(ranking, "_LAST_BITS", 4095)  # fewer than the features
     np.testing.assert_array_equal(rank(values, larger), ranks)
+
+
+@given(st.lists(ANY, max_size=9), ANY, st.integers(0, 60), st.booleans(), st.randoms())
+def test_ranks_of_some_features_and_the_best(others, common, n, larger, random):
+    values = [*others, *[common] * n]
+    random.shuffle(values)
+    values = np.array(values, float)
+    ranks, every = ranking.Ranks.of(values, larger), rank(values, larger)
+    np.testing.assert_array_equal(ranks.order(), np.argsort(every))
+    some = np.array(random.choices(range(len(values)), k=5) if len(values) else [], np.int64)
+    np.testing.assert_array_equal(ranks.at(some), every[some])
+    for k in range(len(values) + 2):
+        np.testing.assert_array_equal(ranks.best(k), np.argsort(every)[:k])

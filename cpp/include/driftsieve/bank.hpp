@@ -224,7 +224,7 @@ class Bank {
         return ledger.totals;
     }
 
-    // Writes features [begin, begin + out.n_features).
+    // Writes features [begin, begin + out.n_read()).
     void take_snapshot(std::size_t begin, const SnapshotArrays& out, unsigned n_threads) const {
         const Ledger now = current_ledger();
         const double unit = timeline_.unit(now.epoch);
@@ -232,10 +232,10 @@ class Bank {
         const std::size_t chunk =
             is_sparse() ? 2048
                         : std::clamp<std::size_t>(
-                              out.n_features / (4 * std::max(n_threads, 1u)) / 16 * 16, 64, 1024);
+                              out.n_read() / (4 * std::max(n_threads, 1u)) / 16 * 16, 64, 1024);
         // read(lo, hi, fill, visit), from several threads
         const auto write = [&](const auto& read) {
-            parallel_chunks(out.n_features, chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
+            parallel_chunks(out.n_read(), chunk, n_threads, [&](std::size_t lo, std::size_t hi) {
                 SnapshotWriter writer(out, now.totals, unit);
                 read(
                     begin + lo, begin + hi,
@@ -264,7 +264,7 @@ class Bank {
         const std::vector<Ledger> now = current_ledgers(rungs);
         if (const auto* sparse = std::get_if<SparseLadder>(&store_)) {
             const std::size_t n_bins = out[0].bins == nullptr ? 1 : out[0].n_bins;
-            parallel_chunks(out[0].n_features, 2048, n_threads, [&](auto lo, auto hi) {
+            parallel_chunks(out[0].n_read(), 2048, n_threads, [&](auto lo, auto hi) {
                 std::vector<SnapshotWriter> writers = writers_of(rungs, now, out);
                 SparseLadder::Reader(*sparse, rungs, now, n_bins)
                     .read(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,15 +33,52 @@ def take_snapshots(
     ]
 
 
+class Seen(NamedTuple):
+    """Snapshots that leave out features that were 0 in every row, except one, which is the last.
+
+    They have no names. All those features have the same scores.
+    """
+
+    places: NDArray[np.intp] | None
+    """Indices in the range of the features that are not left out; None if no feature is."""
+    snapshots: list[Snapshot]
+
+
+def take_seen(
+    core: CoreBank,
+    known: Header,
+    n_bins: int,
+    features: tuple[int, int],
+    n_threads: int,
+    rungs: Sequence[int],
+) -> Seen:
+    """Return the same as ``take_snapshots``, without features that were 0 in every row."""
+    seen = core.seen(*features)
+    if seen is None or b"\0" not in seen:
+        return Seen(None, take_snapshots(core, known, n_bins, features, n_threads, rungs))
+    labels, places = known.labels.sorted(), np.flatnonzero(np.frombuffer(seen, np.bool_))
+    found = core.take_snapshots([*rungs], *features, n_bins, labels[1], n_threads, seen)
+    columns = (0, len(places) + 1, None, None)
+    snapshots = [
+        _snapshot(core, labels, columns, rung, arrays)
+        for rung, arrays in zip(rungs, found, strict=True)
+    ]
+    return Seen(places, snapshots)
+
+
 def take_chosen(
-    core: CoreBank, known: Header, n_bins: int, features: NDArray[np.int64]
+    core: CoreBank,
+    known: Header,
+    n_bins: int,
+    features: NDArray[np.int64],
+    rungs: Sequence[int],
 ) -> list[Snapshot]:
-    """Return snapshots of some features, by index and without names, at every half-life."""
-    labels, rungs = known.labels.sorted(), range(len(core.half_lives))
+    """Return snapshots of some features, by index and without names."""
+    labels = known.labels.sorted()
     arrays_by_rung = core.take_snapshots_of([*rungs], features.astype(np.uint64), n_bins, labels[1])
     return [
         _snapshot(core, labels, (0, len(features), None, None), rung, arrays)
-        for rung, arrays in enumerate(arrays_by_rung)
+        for rung, arrays in zip(rungs, arrays_by_rung, strict=True)
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,29 +26,48 @@ def csv_lines(columns: Sequence[Cells]) -> bytes:
     b'9,0.5\n10,1e-09\n'
     """
     n_rows = max(map(len, columns))
-    ends = [*b"," * (len(columns) - 1), *b"\n"]
-    parts = [
-        np.broadcast_to(part, (n_rows, part.shape[1]))
-        for column, end in zip(columns, ends, strict=True)
-        for part in (column, np.array([[end]], np.uint8))
-    ]
-    return np.concatenate(parts, axis=1).tobytes().translate(None, bytes([_PAD]))
+    one = b",".join(column[:1].tobytes() for column in columns) + b"\n"
+    lines = np.tile(np.frombuffer(one, np.uint8), (n_rows, 1))
+    begin = 0
+    for column in columns:
+        end = begin + column.shape[1]
+        if len(column) > 1:
+            lines[:, begin:end] = column
+        begin = end + 1
+    has_pads = (lines == _PAD).any()
+    return lines.tobytes().translate(None, bytes([_PAD])) if has_pads else lines.tobytes()
 
 
 def integers(values: NDArray[np.int64]) -> Cells:
-    """Return numbers from 0 to 2**32 - 1 as cells."""
-    left = values.astype(np.uint32)
-    width = len(str(values.max(initial=0)))
-    cells = np.empty((len(values), width), np.uint8)
-    cells[:, -1] = left % 10 + ord("0")
-    for at in reversed(range(width - 1)):
-        left //= 10
-        cells[:, at] = np.where(left > 0, left % 10 + ord("0"), _PAD)
+    r"""Return numbers from 0 to 2**32 - 1 as cells.
+
+    >>> integers(np.array([7, 12345])).tobytes()
+    b'\xff\xff\xff\xff712345'
+    """
+    left, width = values.astype(np.uint32), len(str(values.max(initial=0)))
+    fours = np.empty((len(values), -(-width // 4)), np.uint32)  # four digits each
+    for at in reversed(range(fours.shape[1])):
+        more = left // 10_000
+        fours[:, at] = _four_digits()[left - 10_000 * more]
+        left = more
+    cells = fours.view(np.uint8)[:, -width:]
+    least = values.min(initial=10**width)
+    for n_digits in range(1, width):
+        if least < 10**n_digits:
+            cells[values < 10**n_digits, -1 - n_digits] = _PAD
     return cells
+
+
+@cache
+def _four_digits() -> NDArray[np.uint32]:
+    """Return the four digits of 0 to 9999 as the bytes of a number."""
+    return np.array([b"%04d" % i for i in range(10_000)]).view(np.uint32)
 
 
 def numbers(values: Floats) -> Cells:
     """Return numbers as cells. Many features share a score, which is formatted once."""
+    if len(values) and (values.view(np.int64) == values[:1].view(np.int64)).all():
+        values = values[:1]
     distinct, place = np.unique(values.view(np.int64), return_inverse=True)
     return _cells([repr(x).encode() for x in distinct.view(np.float64).tolist()])[place]
 
@@ -56,7 +76,9 @@ def names(features: NDArray[np.int64], known: FeatureNames | None) -> Cells:
     """Return the names of features as cells, quoted where csv needs it."""
     if known is None or isinstance(known, NumberedNames):
         digits = integers(features if known is None else features + known.first)
-        return np.insert(digits, 0, ord("x"), axis=1)
+        cells = np.full((len(digits), digits.shape[1] + 1), ord("x"), np.uint8)
+        cells[:, 1:] = digits
+        return cells
     lines = _Lines()
     csv.writer(lines, lineterminator="\n").writerows([known[f], ""] for f in features.tolist())
     return _cells([line.encode()[:-2] for line in lines])

@@ -15,8 +15,8 @@ from driftsieve._storage.atomic import replacing
 from driftsieve.cli.csv_lines import csv_lines, integers, names, numbers, rows_together
 from driftsieve.memory.reading import AnyBank, read_scores
 from driftsieve.report import to_json
-from driftsieve.scores import SCORES, rank
-from driftsieve.scores.ranking import best_first
+from driftsieve.scores import SCORES
+from driftsieve.scores.ranking import Ranks
 from driftsieve.scores.reader import Blocks, error_shares, read_bank, read_some
 from driftsieve.snapshot import Floats
 from driftsieve.sources.files.paths import pyarrow
@@ -55,7 +55,7 @@ class Ranking:
             scores = read_scores(bank, score, n_bins)
         elif scores is None:
             scores = read_bank(bank, entry.function, bins, half_life=half_life)
-        order = best_first(rank(scores, entry.larger_is_better))
+        order = Ranks.of(scores, entry.larger_is_better).order()
         blocks = Blocks(bank, bins, half_life)
         return cls(score, scores, order, bank.feature_names, blocks, half_life)
 

@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from driftsieve._arguments import arg
 from driftsieve._rows.names import name_of
 from driftsieve._state.settings import is_auto
@@ -24,7 +22,8 @@ from driftsieve.cli.ranking import Ranking
 from driftsieve.history import ScoreHistory
 from driftsieve.memory import LearnedBank
 from driftsieve.memory.reading import AnyBank, read_scores
-from driftsieve.scores import SCORES, rank
+from driftsieve.scores import SCORES
+from driftsieve.scores.ranking import Ranks
 from driftsieve.scores.reader import can_score, read_bank
 from driftsieve.snapshot import Floats
 from driftsieve.sources import Batches, as_batches
@@ -283,7 +282,7 @@ class Run:
             values = read_bank(self.bank, entry.function, n_bins, half_life=longest)
         else:
             values = self.scores()
-        best = np.argsort(rank(values, SCORES[score].larger_is_better))[:5]
+        best = Ranks.of(values, SCORES[score].larger_is_better).best(5)
         names = self.bank.feature_names
         return [name_of(f, names) for f in best.tolist()]
 

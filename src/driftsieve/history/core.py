@@ -19,7 +19,8 @@ from driftsieve.history.trace import Trace
 from driftsieve.memory import LearnedBank
 from driftsieve.memory.reading import AnyBank
 from driftsieve.memory.summary import Memory
-from driftsieve.scores import SCORES, rank
+from driftsieve.scores import SCORES
+from driftsieve.scores.ranking import Ranks
 from driftsieve.selection.stability import jaccard, nogueira
 from driftsieve.snapshot import Snapshot
 
@@ -334,7 +335,7 @@ class ScoreHistory:
                 )
         if feature_names is not None:
             self._trace.check_names(feature_names)
-        ranks = rank(values, SCORES[self.score_func].larger_is_better)
+        ranks = Ranks.of(values, SCORES[self.score_func].larger_is_better)
         self._trace.add(position, values, ranks, feature_names)
         half_lives, weights = (memory.half_lives, memory.weights) if memory else ((), ())
         self._trace.note(time, half_lives, weights)

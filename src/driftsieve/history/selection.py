@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from driftsieve._rows.names import name_of
 from driftsieve._storage.envelope import require
+from driftsieve.scores.ranking import Ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +69,19 @@ class Selection:
         self,
         position: float,
         scores: NDArray[np.float64],
-        ranks: NDArray[np.int64],
+        ranks: Ranks,
         names: Sequence[str] | None,
     ) -> None:
         """Update the members with new ranks, and append the events."""
-        left = self.members[ranks[self.members] > self.k + self.margin]
-        entered = np.setdiff1d(np.flatnonzero(ranks <= self.k), self.members)
+        left = self.members[ranks.at(self.members) > self.k + self.margin]
+        entered = np.setdiff1d(ranks.best(self.k), self.members)
         self.members = np.union1d(np.setdiff1d(self.members, left), entered)
         self.n_events += left.size + entered.size
         moves: list[tuple[Literal["entered", "left"], NDArray[np.int64]]]
         moves = [("left", left), ("entered", entered)]
         for kind, features in moves:
-            for f in features.tolist():
-                event = Event(position, f, name_of(f, names), kind, int(ranks[f]), float(scores[f]))
+            for f, place in zip(features.tolist(), ranks.at(features).tolist(), strict=True):
+                event = Event(position, f, name_of(f, names), kind, place, float(scores[f]))
                 self.events.append(event)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

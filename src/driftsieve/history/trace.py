@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from driftsieve._rows.names import name_of
 from driftsieve._storage.envelope import require
+from driftsieve.scores.ranking import Ranks
 
 _TABLES = ("position", "width", "best", "score", "rank")  # one row for each record
 _OPTIONAL = ("time", "weights")  # likewise, from the first record on that has them
@@ -61,20 +62,20 @@ class Trace:
         self,
         position: float,
         scores: NDArray[np.float64],
-        ranks: NDArray[np.int64],
+        ranks: Ranks,
         names: Sequence[str] | None,
     ) -> None:
         """Add a record."""
         self._next_row()
         self._follow(ranks, names)
         row = self.rows - 1
-        best = np.flatnonzero(ranks <= self.best.shape[1])
+        best = np.sort(ranks.best(self.best.shape[1]))
         self.position[row], self.width[row] = position, scores.size
         self.best[row] = -1
         self.best[row, : best.size] = best
         used = self.feature >= 0
         self.score[row] = np.where(used, scores[self.feature], np.nan)
-        self.rank[row] = np.where(used, ranks[self.feature], 0)
+        self.rank[row] = np.where(used, ranks.at(self.feature), 0)
 
     def note(
         self, time: float | None, half_lives: tuple[float, ...], weights: Sequence[float]
@@ -112,11 +113,11 @@ class Trace:
             self.rows += 1
         self.count += 1
 
-    def _follow(self, ranks: NDArray[np.int64], names: Sequence[str] | None) -> None:
-        best = np.flatnonzero(ranks <= self.half)
+    def _follow(self, ranks: Ranks, names: Sequence[str] | None) -> None:
+        best = np.sort(ranks.best(self.half))
         new = np.setdiff1d(best, self.feature)
         kept = np.isin(self.feature, best)
-        behind = np.where(self.feature >= 0, ranks[self.feature], 0)
+        behind = np.where(self.feature >= 0, ranks.at(self.feature), 0)
         order = np.lexsort((-behind, self.last_best))  # unused columns first: last_best is 0
         columns = order[~kept[order]][: new.size]
         self.feature[columns] = new

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from driftsieve._core import Turn
 from driftsieve._state.settings import AUTO, HalfLives, is_auto, is_ladder
+from driftsieve._state.snapshots import Seen
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, validated
 from driftsieve.exceptions import LimitError
@@ -409,6 +410,16 @@ class LearnedBank(OfLadder):
         with self._turn:
             at = self.half_life if half_life is None else half_life
             return self.bank.snapshot(n_bins, features, at)
+
+    def _seen_at(self, half_life: Any, n_bins: int | None, features: slice) -> Seen:
+        with self._turn:
+            at = self.half_life if half_life is None else half_life
+            return self.bank._seen_at(at, n_bins, features)
+
+    def _chosen_at(self, half_life: Any, n_bins: int | None, features: Indices) -> Snapshot:
+        with self._turn:
+            at = self.half_life if half_life is None else half_life
+            return self.bank._chosen_at(at, n_bins, features)
 
     def scores(self, n_bins: int | None = None) -> Floats:
         """Predict the relevance of every feature in the next rows.

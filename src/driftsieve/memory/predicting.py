@@ -10,8 +10,8 @@ from driftsieve.bank import Bank
 from driftsieve.memory.panel import Indices
 from driftsieve.memory.relevance import RELEVANCE, of_stacked
 from driftsieve.scores import ScoreFunction, score_of
-from driftsieve.scores.blocks import has_two_classes
-from driftsieve.scores.reader import feature_slices
+from driftsieve.scores.blocks import has_two_classes, is_by_column
+from driftsieve.scores.reader import feature_slices, seen_slices, spread
 from driftsieve.snapshot import Floats
 
 
@@ -65,18 +65,21 @@ def predicted(
     used = np.union1d(np.flatnonzero(weights), len(weights) - 1)
     function = RELEVANCE[score_func] if isinstance(score_func, str) else score_func
     bins = score_of(score_func).bins(n_bins)
-    parts, prior = [np.empty(0)], 0.0
-    for features in feature_slices(bank, n_bins, len(used)):
-        snapshots = bank._snapshots(bins, features, used.tolist())
+    values, prior = np.empty(bank.n_features), 0.0
+    alone = is_by_column(function)
+    slices, read = (seen_slices, bank._seen) if alone else (feature_slices, bank._whole)
+    for features in slices(bank, bins if alone else n_bins, len(used)):
+        seen, snapshots = read(bins, features, used.tolist())
         nothing = np.zeros(snapshots[-1].n_features)
         shorter = [function(s) if has_two_classes(s) else nothing for s in snapshots[:-1]]
         relevance = finite(np.array([*shorter, function(snapshots[-1])]))
-        found = weights[used] @ relevance
+        # not by a product of matrices, whose last bits depend on the number of features
+        found = (weights[used, None] * relevance).sum(axis=0)
         found[~relevance.any(axis=0)] = -np.inf
-        parts.append(found)
+        spread(found, seen, values[features])
         shares = snapshots[-1].class_weight / snapshots[-1].W
         prior = float((shares * (1 - shares)).sum())
-    return Prediction(np.concatenate(parts), prior)
+    return Prediction(values, prior)
 
 
 def finite(values: Floats) -> Floats:

@@ -22,14 +22,15 @@ from driftsieve.memory.summary import Memory
 from driftsieve.report.headline import headline, places, significance
 from driftsieve.report.memory import Alternative
 from driftsieve.report.two_valued import values_of_two
-from driftsieve.scores import SCORES, Score, ScoreFunction, rank
-from driftsieve.scores.ranking import best_first
-from driftsieve.scores.reader import error_shares
+from driftsieve.scores import SCORES, Score, ScoreFunction
+from driftsieve.scores.ranking import Ranks
+from driftsieve.scores.reader import Part, error_shares, parts_of, spread
 from driftsieve.snapshot import Floats, Snapshot
 
 MAX_LISTED = 2_000
 MAX_SEARCHED = 100_000
 MAX_CELLS = 250_000  # numbers in all distributions
+_SHARES = "error shares"  # beside the keys of scores
 ERROR_RATE = 0.05  # false discovery rate of the features that count as significant
 
 
@@ -166,19 +167,6 @@ def to_json(data: Mapping[str, Any], *, indent: int | None = None) -> str:
     return json.dumps(finite(data), indent=indent, allow_nan=False)
 
 
-class _Part(NamedTuple):
-    """The numbers of a block that are kept for every feature, without its bins."""
-
-    scores: dict[str, Floats]
-    error_shares: Floats
-    names: FeatureNames | None
-
-    @classmethod
-    def of(cls, block: Snapshot, table: Mapping[str, Score]) -> _Part:
-        scores = {key: entry.function(block) for key, entry in table.items()}
-        return cls(scores, error_shares(block), block.feature_names)
-
-
 class _Some(NamedTuple):
     """Some features, ordered by index, and a snapshot of them."""
 
@@ -186,13 +174,17 @@ class _Some(NamedTuple):
     snapshot: Snapshot
 
     @classmethod
-    def of(cls, block: Snapshot, listed: NDArray[np.int64] | None = None) -> _Some:
-        """Return the features of a block, or those of them that are listed."""
-        begin, end = block.first_feature, block.first_feature + block.n_features
-        if listed is None:
-            return cls(np.arange(begin, end), block)
-        features = np.sort(listed[(listed >= begin) & (listed < end)])
-        return cls(features, block.pick(features - begin))
+    def all(cls, block: Snapshot) -> _Some:
+        """Return the features of a block."""
+        begin = block.first_feature
+        return cls(np.arange(begin, begin + block.n_features), block)
+
+    @classmethod
+    def of(cls, part: Part, listed: NDArray[np.int64]) -> _Some:
+        """Return the features that are listed."""
+        inside = (listed >= part.range.start) & (listed < part.range.stop)
+        features = np.sort(listed[inside])
+        return cls(features, part.pick(features))
 
 
 def _of_blocks(
@@ -201,32 +193,47 @@ def _of_blocks(
     fine: Iterable[Snapshot] | Callable[[NDArray[np.int64]], Iterable[Snapshot]],
     given: Floats | None,
 ) -> dict[str, Any]:
-    parts: list[_Part] = []
     n_features = 0
     larger = SCORES[score].larger_is_better
-    order = None if given is None else best_first(rank(given, larger))
+    best = None if given is None else Ranks.of(given, larger).best(MAX_SEARCHED)
     shown: list[_Some] = []
-    for block in blocks:
-        if block.first_feature != n_features:
+    places: list[tuple[slice, NDArray[np.intp] | None]] = []
+    found: dict[str, list[Floats]] = {_SHARES: []}
+    all_names: list[FeatureNames | None] = []
+    for part in parts_of(blocks):
+        block = part.snapshot
+        if part.begin != n_features:
             raise ValueError(
-                f"snapshot must have all features, got one that starts at {block.first_feature}."
+                f"snapshot must have all features, got one that starts at {part.begin}."
             )
         table = _known_scores(block, score)
-        parts.append(_Part.of(block, table))
-        n_features += block.n_features
-        if order is not None:  # the blocks need not be read twice
-            shown.append(_Some.of(block, order[:MAX_LISTED]))
-    # pop frees the parts of one score before those of the next are joined
-    scores = {key: np.concatenate([part.scores.pop(key) for part in parts]) for key in table}
-    if given is not None:
-        scores[score] = given
-    if order is None:
-        order = best_first(rank(scores[score], larger))
-        shown = [_Some.of(block, order[:MAX_LISTED]) for block in blocks]
-    listed, others = order[:MAX_LISTED], order[MAX_LISTED:MAX_SEARCHED]
-    ranks = {key: rank(scores[key], table[key].larger_is_better)[listed] for key in table}
-    names = joined_names([part.names for part in parts])
-    finer = [_Some.of(block) for block in (fine(listed) if callable(fine) else fine)]
+        for key, entry in table.items():
+            found.setdefault(key, []).append(entry.function(block))
+        found[_SHARES].append(error_shares(block))
+        places.append((part.range, part.seen))
+        all_names.append(part.names)
+        n_features += part.n_features
+        if best is not None:  # the blocks need not be read twice
+            shown.append(_Some.of(part, best[:MAX_LISTED]))
+
+    def of_all(key: str) -> Floats:
+        values = np.empty(n_features)
+        for (where, seen), some in zip(places, found.pop(key), strict=True):
+            spread(some, seen, values[where])
+        return values
+
+    own = of_all(score) if given is None else given
+    if best is None:
+        best = Ranks.of(own, larger).best(MAX_SEARCHED)
+        shown = [_Some.of(part, best[:MAX_LISTED]) for part in parts_of(blocks)]
+    listed, others = best[:MAX_LISTED], best[MAX_LISTED:]
+    scores, ranks = {}, {}
+    for key, entry in table.items():
+        values = own if key == score else of_all(key)
+        scores[key] = values[listed].tolist()
+        ranks[key] = Ranks.of(values, entry.larger_is_better).at(listed).tolist()
+    names = joined_names(all_names)
+    finer = [_Some.all(block) for block in (fine(listed) if callable(fine) else fine)]
     pvalues = {
         key: _pvalues(shown, entry.pvalues, listed) if entry.pvalues else None
         for key, entry in table.items()
@@ -239,11 +246,11 @@ def _of_blocks(
             {"label": str(label), "weight": float(weight)}
             for label, weight in zip(block.classes, block.class_weight, strict=True)
         ],
-        "certificate": None if block.rank_error is None else _certificate(parts),
+        "certificate": None if block.rank_error is None else _certificate(of_all(_SHARES)),
         "features": listed.tolist(),
         "names": names_of(listed.tolist(), names),
-        "scores": {key: values[listed].tolist() for key, values in scores.items()},
-        "ranks": {key: values.tolist() for key, values in ranks.items()},
+        "scores": scores,
+        "ranks": ranks,
         "pvalues": pvalues,
         "largest_significant": {
             key: None if values is None else _largest_significant(values, n_features)
@@ -259,7 +266,7 @@ def _of_blocks(
         "others": {
             "features": others.tolist(),
             "names": names_of(others.tolist(), names),
-            "scores": scores[score][others].tolist(),
+            "scores": own[others].tolist(),
         },
     }
 
@@ -293,8 +300,7 @@ def _of_history(history: ScoreHistory) -> dict[str, Any]:
     }
 
 
-def _certificate(parts: list[_Part]) -> dict[str, Any]:
-    share = np.concatenate([part.error_shares for part in parts])
+def _certificate(share: Floats) -> dict[str, Any]:
     return {
         "largest": float(share.max(initial=0.0)),
         "median": float(np.median(share)) if share.size else 0.0,

@@ -9,7 +9,8 @@ import numpy as np
 from driftsieve._rows.names import name_of
 from driftsieve.memory import LearnedBank
 from driftsieve.memory.relevance import RELEVANCE
-from driftsieve.scores import SCORES, rank
+from driftsieve.scores import SCORES
+from driftsieve.scores.ranking import Ranks
 from driftsieve.scores.reader import read_bank
 from driftsieve.snapshot import Floats
 
@@ -46,16 +47,15 @@ def alternatives(bank: LearnedBank, learned: Floats, k: int, *, larger: bool) ->
     half_lives = bank.half_lives
     if bank.n_features > FEW_FEATURES:
         half_lives = half_lives[:1] + half_lives[-1:]
-    chosen = np.flatnonzero(rank(learned, larger) <= k)
+    chosen = Ranks.of(learned, larger).best(k)
     function, names = RELEVANCE[bank.score_func], bank.feature_names
     n_bins = SCORES[bank.score_func].bins(bank.n_bins)
     found = []
     for half_life in half_lives:
         relevance = read_bank(bank, function, n_bins, one_class=0.0, half_life=half_life)
-        ranks = rank(relevance, True)
-        best = np.flatnonzero(ranks <= k)
-        added, missed = np.setdiff1d(best, chosen), np.setdiff1d(chosen, best)
-        added = added[np.argsort(ranks[added])][:NAMED].tolist()
+        best = Ranks.of(relevance, True).best(k)
+        added = best[~np.isin(best, chosen)][:NAMED].tolist()
+        missed = np.setdiff1d(chosen, best)
         missed = missed[np.argsort(-learned[missed] if larger else learned[missed])][:NAMED]
         found.append(
             Alternative(

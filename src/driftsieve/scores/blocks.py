@@ -20,10 +20,25 @@ _ROUNDING = 1e-9  # of effective rows and of shares
 _BLOCK_CELLS = 1 << 17  # 1 MB per temporary: stays in cache, whatever the number of features
 
 
+_of_columns: set[ScoreFunction] = set()
+
+
+def by_column(function: ScoreFunction) -> ScoreFunction:
+    """Decorate a function of a snapshot that treats each feature alone, whatever its index."""
+    _of_columns.add(function)
+    return function
+
+
+def is_by_column(function: ScoreFunction) -> bool:
+    """Return whether a function treats each feature alone; unknown functions may not."""
+    return function in _of_columns
+
+
 def per_feature(needs: Needs) -> Callable[[ScoreFunction], ScoreFunction]:
     """Decorate a score: check the snapshot once, then compute blocks of features."""
 
     def decorate(kernel: ScoreFunction) -> ScoreFunction:
+        @by_column
         @wraps(kernel)
         def score(snap: Snapshot) -> Floats:
             if not isinstance(cast("object", snap), Snapshot):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,25 +157,70 @@ def rank(scores: Floats, larger_is_better: bool) -> NDArray[np.int64]:
     >>> rank(np.array([0.5, np.inf, 0.5 + 1e-16, 0.1]), larger_is_better=True)
     array([2, 1, 3, 4])
     """
-    sign = -1 if larger_is_better else 1
-    # Most features of a wide sparse bank have the score of no evidence, and need not be sorted.
-    sample = np.sort(scores[:: max(1, len(scores) // 1000)])
-    same = scores == sample[len(sample) // 2 :][:1]
-    others = np.flatnonzero(~same)
-    if 2 * len(others) < len(scores):
-        common = _to_30_bits(sign * scores[same.argmax()])
-        rounded = _to_30_bits(sign * scores[others])
-        if not (rounded == common).any():
-            n_before = np.count_nonzero(rounded < common)
-            places = np.arange(1, len(others) + 1)
-            places[n_before:] += len(scores) - len(others)
-            ranks = np.cumsum(same)
-            ranks += n_before
-            ranks[others[_stable_order(rounded)]] = places
-            return ranks
     ranks = np.empty(len(scores), dtype=np.int64)
-    ranks[_stable_order(_to_30_bits(sign * scores))] = np.arange(1, len(scores) + 1)
+    ranks[Ranks.of(scores, larger_is_better).order()] = np.arange(1, len(scores) + 1)
     return ranks
+
+
+class Ranks(NamedTuple):
+    """The ranks of ``rank``, of some features or as an order of all.
+
+    Most features of a wide sparse bank have the same score, that of no evidence. They are neither
+    sorted nor listed.
+
+    >>> ranks = Ranks.of(np.array([0.0, 2.0, 0.0, 0.0, 1.0, 0.0, -1.0]), larger_is_better=True)
+    >>> ranks.at(np.array([6, 5, 1])), ranks.best(3), ranks.order()
+    (array([7, 6, 1]), array([1, 4, 0]), array([1, 4, 0, 2, 3, 5, 6]))
+    """
+
+    n_features: int
+    others: NDArray[np.int64]
+    """The features without the common score, ascending."""
+    sorted: NDArray[np.int64]
+    """The same by index in ``others``, the best first."""
+    n_before: int
+    """How many of them are better than the common score."""
+
+    @classmethod
+    def of(cls, scores: Floats, larger_is_better: bool) -> Ranks:
+        """Rank the features by their scores."""
+        sign, n = -1 if larger_is_better else 1, len(scores)
+        sample = np.sort(scores[:: max(1, n // 1000)])
+        differ = scores != sample[len(sample) // 2 :][:1]
+        others = np.flatnonzero(differ)
+        if 2 * len(others) < n:
+            common = _to_30_bits(sign * scores[differ.argmin()])
+            rounded = _to_30_bits(sign * scores[others])
+            if not (rounded == common).any():
+                n_before = int(np.count_nonzero(rounded < common))
+                return cls(n, others, _stable_order(rounded), n_before)
+        return cls(n, np.arange(n), _stable_order(_to_30_bits(sign * scores)), n)
+
+    def order(self) -> NDArray[np.int64]:
+        """Return all features, the best first."""
+        order, n_common = self.others[self.sorted], self.n_features - len(self.others)
+        if not n_common:
+            return order
+        is_common = np.ones(self.n_features, bool)
+        is_common[self.others] = False
+        common = np.flatnonzero(is_common)
+        return np.concatenate([order[: self.n_before], common, order[self.n_before :]])
+
+    def best(self, k: int) -> NDArray[np.int64]:
+        """Return the k best features, the best first."""
+        if k <= self.n_before:
+            return self.others[self.sorted[:k]]
+        return self.order()[:k]
+
+    def at(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the ranks of some features."""
+        n_common = self.n_features - len(self.others)
+        places = np.empty(len(self.others) + 1, np.int64)
+        places[self.sorted] = np.arange(1, len(self.others) + 1)
+        places[self.sorted[self.n_before :]] += n_common
+        at = np.searchsorted(self.others, features)
+        is_other = np.append(self.others, -1)[at] == features
+        return np.where(is_other, places[at], self.n_before + features + 1 - at)
 
 
 def _to_30_bits(values: Any) -> Any:
@@ -198,14 +243,3 @@ def _stable_order(rounded: Floats) -> NDArray[np.int64]:
     bits |= np.arange(len(bits))
     bits.sort()
     return bits & _LAST_BITS
-
-
-def best_first(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the features in the order of their ranks.
-
-    >>> best_first(np.array([2, 3, 1]))
-    array([2, 0, 1])
-    """
-    order = np.empty_like(ranks)
-    order[ranks - 1] = np.arange(len(ranks))
-    return order

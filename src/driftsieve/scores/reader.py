@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from driftsieve.scores.blocks import ScoreFunction, has_two_classes
+from driftsieve._core import Bank as CoreBank
+from driftsieve._rows.names import FeatureNames
+from driftsieve._state.snapshots import Seen
+from driftsieve.scores.blocks import ScoreFunction, by_column, has_two_classes, is_by_column
 from driftsieve.snapshot import Floats, Snapshot
 
 
@@ -24,6 +28,13 @@ class Readable(Protocol):
         """Number of features."""
 
     @property
+    def _core(self) -> CoreBank: ...
+
+    @property
+    def feature_names(self) -> FeatureNames | None:
+        """Names of the features, if the rows had names."""
+
+    @property
     def half_lives(self) -> tuple[float, ...]:
         """Half-lives that can be read, the shortest first."""
 
@@ -32,8 +43,62 @@ class Readable(Protocol):
     ) -> Snapshot:
         """Return a snapshot of some features at a half-life."""
 
+    def _seen_at(self, half_life: Any, n_bins: int | None, features: slice) -> Seen: ...
+
+    def _chosen_at(
+        self, half_life: Any, n_bins: int | None, features: NDArray[np.int64]
+    ) -> Snapshot: ...
+
 
 _NUMBERS = 1 << 22  # per block: 32 MB, whatever the number of features, bins and classes
+_STEP = 4096  # features whose number that occurred is counted together
+_FEW = 64  # features that are read alone, instead of all
+
+
+def spread(found: Floats, seen: NDArray[np.intp] | None, values: Floats) -> None:
+    """Write the value of every feature, given those of the features seen and of all others.
+
+    >>> values = np.empty(4)
+    >>> spread(np.array([5.0, 6.0, 0.0]), np.array([1, 3]), values)
+    >>> values
+    array([0., 5., 0., 6.])
+    """
+    if seen is None:
+        values[:] = found
+    else:
+        values[:] = found[-1]
+        values[seen] = found[:-1]
+
+
+class Part(NamedTuple):
+    """Consecutive features and a snapshot of them, maybe without those that were always 0."""
+
+    begin: int
+    n_features: int
+    names: FeatureNames | None
+    seen: NDArray[np.intp] | None
+    """Indices in the range of all but the last feature of the snapshot, which stands for the
+    others; None if the snapshot has all features."""
+    snapshot: Snapshot
+
+    @classmethod
+    def whole(cls, block: Snapshot) -> Part:
+        """Return a part that has all features."""
+        return cls(block.first_feature, block.n_features, block.feature_names, None, block)
+
+    @property
+    def range(self) -> slice:
+        """The indices of the features."""
+        return slice(self.begin, self.begin + self.n_features)
+
+    def pick(self, features: NDArray[np.int64]) -> Snapshot:
+        """Return a snapshot of some of the features, by their numbers in the bank."""
+        places = features - self.begin
+        if self.seen is None:
+            return self.snapshot.pick(places)
+        at = np.searchsorted(self.seen, places)
+        known = np.append(self.seen, -1)[at] == places
+        return self.snapshot.pick(np.where(known, at, len(self.seen)))
 
 
 class Blocks(Sequence[Snapshot]):
@@ -52,14 +117,53 @@ class Blocks(Sequence[Snapshot]):
     def __getitem__(self, i: int) -> Snapshot:  # type: ignore[override]  # without slices
         return self._bank.snapshot(self._n_bins, self._slices[i], self._half_life)
 
+    def parts(self) -> Iterator[Part]:
+        """Yield the blocks without features that were always 0."""
+        for features in seen_slices(self._bank, self._n_bins):
+            begin, end, _ = features.indices(self._bank.n_features)
+            seen, (snapshot,) = self._bank._seen_at(self._half_life, self._n_bins, features)
+            names = self._bank.feature_names
+            part = names and names[features]
+            yield Part(begin, max(0, end - begin), part, seen, snapshot)
+
+    def parts_for(self, function: ScoreFunction) -> Iterator[Part]:
+        """Yield what a function is applied to: all features, unless it treats each alone."""
+        return self.parts() if is_by_column(function) else map(Part.whole, self)
+
+    def some(self, features: NDArray[np.int64]) -> Snapshot:
+        """Return some features, which ascend, without names."""
+        return self._bank._chosen_at(self._half_life, self._n_bins, features)
+
+
+def parts_of(blocks: Sequence[Snapshot]) -> Iterator[Part]:
+    """Yield blocks as parts, those of a bank without features that were always 0."""
+    return blocks.parts() if isinstance(blocks, Blocks) else map(Part.whole, blocks)
+
 
 def feature_slices(bank: Readable, n_bins: int | None, n_half_lives: int = 1) -> list[slice]:
     """Return the blocks of features that are read together; one without features if none are."""
+    size = _block_size(bank, n_bins, n_half_lives)
+    return [slice(start, start + size) for start in range(0, max(1, bank.n_features), size)]
+
+
+def seen_slices(bank: Readable, n_bins: int | None, n_half_lives: int = 1) -> list[slice]:
+    """Return the same where features that were 0 in every row are not read."""
+    seen = bank._core.seen(0, bank.n_features)
+    if not seen:
+        return feature_slices(bank, n_bins, n_half_lives)
+    size = _block_size(bank, n_bins, n_half_lives)
+    starts = np.arange(0, len(seen), min(size, _STEP))
+    n_seen = np.add.reduceat(np.frombuffer(seen, np.uint8), starts, dtype=np.int64)
+    is_new = np.diff((n_seen.cumsum() - n_seen) // size, prepend=-1) > 0
+    ends = [*starts[is_new].tolist(), len(seen)]
+    return [slice(*ends) for ends in pairwise(ends)]
+
+
+def _block_size(bank: Readable, n_bins: int | None, n_half_lives: int) -> int:
     each = ((n_bins or 0) + 4) * max(
         1, len(bank.classes)
     )  # numbers: bins, weight, mean, variance...
-    size = max(1, _NUMBERS // (each * n_half_lives))
-    return [slice(start, start + size) for start in range(0, max(1, bank.n_features), size)]
+    return max(1, _NUMBERS // (each * n_half_lives))
 
 
 class Certificate(NamedTuple):
@@ -69,12 +173,12 @@ class Certificate(NamedTuple):
     n_exact: int
 
     @classmethod
-    def of(cls, shares: Iterable[Floats]) -> Certificate:
-        """Return the certificate of all features, given ``error_shares`` of their snapshots."""
-        joined = np.concatenate([np.empty(0), *shares])
-        return cls(float(joined.max(initial=0.0)), int((joined == 0).sum()))
+    def of(cls, shares: Floats) -> Certificate:
+        """Return the certificate of all features, given ``error_shares`` of each."""
+        return cls(float(shares.max(initial=0.0)), int((shares == 0).sum()))
 
 
+@by_column
 def error_shares(snapshot: Snapshot) -> Floats:
     """Return the rank error of each feature as a share of its weight."""
     weight = snapshot.weight.sum(axis=0)
@@ -85,7 +189,7 @@ def error_shares(snapshot: Snapshot) -> Floats:
 
 def certificate(bank: Readable, half_life: float | None = None) -> Certificate:
     """Return the certificate of all features of a bank."""
-    return Certificate.of(map(error_shares, Blocks(bank, 2, half_life)))
+    return Certificate.of(read_bank(bank, error_shares, 2, half_life=half_life))
 
 
 def read_bank(
@@ -101,19 +205,17 @@ def read_bank(
     is an error. ``half_life`` is one of several that a bank keeps.
     """
     values = np.empty(bank.n_features)
-    for block in Blocks(bank, n_bins, half_life):
-        place = slice(block.first_feature, block.first_feature + block.n_features)
+    for part in Blocks(bank, n_bins, half_life).parts_for(function):
+        block = part.snapshot
         if one_class is not None and not has_two_classes(block):
-            values[place] = one_class
+            values[part.range] = one_class
         elif block.n_features:
-            values[place] = _checked(function(block), block.n_features)
+            spread(_checked(function(block), block.n_features), part.seen, values[part.range])
     return values
 
 
-def read_some(
-    blocks: Sequence[Snapshot], function: ScoreFunction, features: NDArray[np.int64]
-) -> Floats:
-    """Return the function of some features, given snapshots that follow each other.
+def read_some(blocks: Blocks, function: ScoreFunction, features: NDArray[np.int64]) -> Floats:
+    """Return a function of some features, which it treats alone.
 
     >>> from driftsieve import Bank
     >>> bank = Bank().update([[1.0, 5.0], [2.0, 5.0], [3.0, 6.0], [4.0, 5.0]], [0, 0, 1, 1])
@@ -123,15 +225,20 @@ def read_some(
     """
     values = np.empty(len(features))
     order = np.argsort(features)
+    if 0 < len(features) <= _FEW:
+        values[order] = function(blocks.some(features[order]))
+        return values
     done = 0
-    for block in blocks if len(features) else ():
-        stop = np.searchsorted(features, block.first_feature + block.n_features, sorter=order)
+    for part in blocks.parts() if len(features) else ():
+        stop = np.searchsorted(features, part.range.stop, sorter=order)
         chosen = order[done:stop]
         done = int(stop)
-        if len(chosen):
-            is_all = len(chosen) == block.n_features
-            some = block if is_all else block.pick(features[chosen] - block.first_feature)
-            values[chosen] = function(some)
+        if len(chosen) == part.n_features:
+            every = np.empty(part.n_features)
+            spread(function(part.snapshot), part.seen, every)
+            values[chosen] = every
+        elif len(chosen):
+            values[chosen] = function(part.pick(features[chosen]))
         if done == len(features):
             break
     return values

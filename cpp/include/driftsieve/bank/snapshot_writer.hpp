@@ -27,7 +27,13 @@ struct SnapshotArrays {
     double* rank_error = nullptr;      // p
     double* design_effect = nullptr;   // p
 
+    // The place of each feature that is read, if that is not its own number: features of a sparse
+    // bank that never occurred share one place, which feature `shared` fills.
+    std::span<const std::uint32_t> places;
+    std::size_t shared = 0;
+
     std::size_t bins_to_cut() const { return bins == nullptr ? 0 : n_bins; }
+    std::size_t n_read() const { return places.empty() ? n_features : places.size(); }
 };
 
 // Writes columns as a snapshot has them, with weights times `unit`. One for each thread.
@@ -36,18 +42,17 @@ class SnapshotWriter {
     SnapshotWriter(const SnapshotArrays& out, std::span<const ClassTotal> totals, double unit)
         : out_(out), totals_(totals), unit_(unit) {}
 
-    // Feature i of the snapshot.
+    // Feature i of those that are read.
     void write(const Column& column, std::size_t i) {
-        if (out_.weight != nullptr || out_.mean != nullptr) write_classes(column, i);
-        if (out_.design_effect != nullptr) out_.design_effect[i] = design_effect(column);
-        if (out_.bins == nullptr) return;
-        out_.rank_error[i] =
-            unit_ * cutter_.cut(column, {out_.class_place, out_.n_bins, unit_,
-                                         out_.edges + i * n_edges(), out_.bins + i * n_cells()});
+        write_at(column, out_.places.empty() ? i : out_.places[i]);
     }
 
-    // Features [begin, end).
+    // Features [begin, end), which are alike.
     void fill(const Column& column, std::size_t begin, std::size_t end) {
+        if (!out_.places.empty()) {
+            if (begin <= out_.shared && out_.shared < end) write(column, out_.shared);
+            return;
+        }
         write(column, begin);
         for (std::size_t c = 0; c < n_classes(); ++c)
             for (double* of_class :
@@ -69,6 +74,15 @@ class SnapshotWriter {
     std::size_t n_classes() const { return out_.class_place.size(); }
     std::size_t n_edges() const { return out_.n_bins - 1; }
     std::size_t n_cells() const { return out_.n_bins * n_classes(); }
+
+    void write_at(const Column& column, std::size_t i) {
+        if (out_.weight != nullptr || out_.mean != nullptr) write_classes(column, i);
+        if (out_.design_effect != nullptr) out_.design_effect[i] = design_effect(column);
+        if (out_.bins == nullptr) return;
+        out_.rank_error[i] =
+            unit_ * cutter_.cut(column, {out_.class_place, out_.n_bins, unit_,
+                                         out_.edges + i * n_edges(), out_.bins + i * n_cells()});
+    }
 
     void write_classes(const Column& column, std::size_t i) {
         const double centre = centre_of(column.moments);

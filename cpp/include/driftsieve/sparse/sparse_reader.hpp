@@ -57,7 +57,7 @@ class SparseReader {
                     SparsePage::has_atom(layout_.value(record)))
                     read_flag(record, factor);
                 else
-                    read_any(place, record, state, factor);
+                    read_any(page.slots[place] - 1u, record, state, factor);
                 visit(p * kColumns + place, column_);
             }
         }
@@ -78,18 +78,22 @@ class SparseReader {
     Scratch scratch_;
     std::vector<double> sides_;  // weight below, at and above 0, by class
 
-    // Sorts logged values by column. Returns a bit for each column that has some.
+    // Sorts logged values by slot. Returns a bit for each place that has some.
     std::uint64_t take_log(const SparsePage& page, double factor, std::size_t begin,
                            std::size_t end) {
-        runs_.take(page.log, page.weights, factor, kColumns, n_classes(),
-                   [items = page.log.data(), begin, end](std::size_t i) {
-                       const std::uint32_t place = items[i].place;
-                       return place < begin || place >= end ? ColumnRuns::kNoList : place;
+        runs_.take(page.log, page.weights, factor, page.n_slots(layout_), n_classes(),
+                   [&page, begin, end](std::size_t i) {
+                       const std::uint32_t place = page.log[i].place;
+                       return place < begin || place >= end ? ColumnRuns::kNoList
+                                                            : page.slots[place] - 1u;
                    });
         std::uint64_t logged = 0;
         for (const LoggedValue& item : page.log) logged |= std::uint64_t{1} << item.place;
         return logged;
     }
+
+    // Without bins (n_bins_ is 1), moments have all that is read.
+    bool needs_summary() const { return config_.quantiles && !(n_bins_ == 1 && config_.moments); }
 
     std::size_t n_classes() const { return now_.totals.size(); }
     std::size_t n_counted() const { return std::min(n_classes(), layout_.room()); }
@@ -141,16 +145,19 @@ class SparseReader {
             summary.drop_front(1);
     }
 
-    void read_any(std::size_t place, const std::byte* record, const FeatureState* state,
+    void read_any(std::uint32_t slot, const std::byte* record, const FeatureState* state,
                   double factor) {
         column_.reset(n_classes());
-        if (state != nullptr) column_.load(*state, factor);
+        if (state != nullptr && needs_summary())
+            column_.load(*state, factor);
+        else if (state != nullptr)
+            column_.load_classes(*state, factor);
         if (n_bins_ == 0 && column_.counted != nullptr) move_cells();
         const double value = layout_.value(record);
         const double atom = SparsePage::has_atom(value) ? value : 0.0;
-        const BlockColumn run = runs_.of(place, n_classes());
+        const BlockColumn run = runs_.of(slot, n_classes());
         for (const ColumnRuns::Missing& item : runs_.missing())
-            if (item.list == place) {
+            if (item.list == slot) {
                 column_.missing[item.cls] += item.weight;
                 column_.missing_squared[item.cls] += item.weight * item.weight;
             }
@@ -175,11 +182,12 @@ class SparseReader {
             column_.not_0[c] = seen;
             const double zeros = zero_weight(c, is_known ? layout_.rows(record, c) : 0, seen);
             if (config_.moments) column_.moments[c].merge({zeros, 0.0, 0.0, 0.0});
+            if (!needs_summary()) continue;
             if (at_atom != 0.0) rows.push_back({atom, at_atom, c});
             if (zeros != 0.0) rows.push_back({0.0, zeros, c});
         }
         set_squares(record, factor);
-        if (!config_.quantiles) return;
+        if (!needs_summary()) return;
         if (n_bins_ > 0 && only_sides_matter(run)) return;
         for (std::uint32_t c = 0; c < n_classes(); ++c)
             for (std::size_t i = run.begin[c]; i < run.begin[c + 1]; ++i)

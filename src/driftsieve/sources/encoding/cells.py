@@ -22,7 +22,7 @@ from driftsieve.sources.encoding.codes import Codes, numbers_of_arrow
 from driftsieve.sources.encoding.kinds import note_text, read_as_text
 from driftsieve.sources.encoding.numbers import Numbers
 from driftsieve.sources.encoding.tables import Roles, Table, Values
-from driftsieve.sources.files.paths import quick_pyarrow
+from driftsieve.sources.files.paths import SMALL, quick_pyarrow
 from driftsieve.sources.files.text import MAX_LINE, not_utf8
 
 _LIMIT = threading.Lock()
@@ -88,6 +88,13 @@ def row_of(lines: Callable[[], Iterator[str]], delimiter: str) -> list[str]:
             csv.field_size_limit(before)
 
 
+def _are_whole(cells: Sequence[str]) -> bool:
+    """Return whether all cells have digits only, apart from a sign."""
+    if all(cells) and "".join(cells).isdigit():  # the usual case
+        return True
+    return all(cell.lstrip("-").isdigit() for cell in cells)
+
+
 def advice() -> str:
     """Return the advice for text in a numeric column."""
     return f"Pass {arg('na')} for marks of missing values, {arg('categorical')} for codes."
@@ -125,7 +132,8 @@ class CellParser:
 
         It returns the kept columns, or None if pyarrow is missing or the chunk needs care.
         """
-        self._n_bytes += sum(map(len, chunk))
+        if self._n_bytes < SMALL:
+            self._n_bytes += sum(map(len, chunk))
         pa = quick_pyarrow(self._n_bytes)
         if pa is None or not all(name in self._is_text for name in columns):
             return lambda: None
@@ -167,7 +175,7 @@ class CellParser:
             cells = [*compress(table.get(name, ()), counts)]
             is_time = name == self._roles.time
             self._is_text[name] = read_as_text(cells, self._numbers, is_time=is_time)
-            if all(cell.lstrip("-").isdigit() for cell in cells):
+            if _are_whole(cells):
                 self._whole |= {name}
             if self._is_text[name] and name not in (self._roles.time, self._roles.sample_weight):
                 becomes = "class" if name == self._roles.target else "feature"
@@ -281,6 +289,7 @@ class CellParser:
                         # text columns have fewer marks than columns of numbers
                         strings_can_be_null=False,
                         decimal_point=self._numbers.decimal,
+                        check_utf8=not block.isascii(),
                     ),
                 )
             except (pa.ArrowInvalid, OverflowError):

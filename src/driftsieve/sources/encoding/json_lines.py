@@ -39,11 +39,12 @@ class LineEncoder(DictEncoder):
 
     def parsing(self, lines: Sequence[bytes | str]) -> Callable[[], JsonTable | None]:
         """Return a function that parses the lines in any thread."""
-        self._n_bytes += sum(map(len, lines))
+        n_bytes = sum(map(len, lines))
+        self._n_bytes += n_bytes
         first = _object(lines[0])
         n_keys = max(len(self._is_text), len(first))
         pa = quick_pyarrow(self._n_bytes)
-        if pa is None or isinstance(first, str) or n_keys * len(lines) > sum(map(len, lines)):
+        if pa is None or isinstance(first, str) or n_keys * len(lines) > n_bytes:
             return lambda: None  # rows without most of the keys are faster one by one
         kinds = {key: str if is_text else float for key, is_text in self._is_text.items()}
         return partial(read_lines, pa, lines, first, kinds)

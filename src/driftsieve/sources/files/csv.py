@@ -46,12 +46,11 @@ class CsvReader:
     def read(self, file: File) -> Iterator[Rows]:
         with text.open_text(file) as source:
             lines = Records(source, self._delimiter)
-            records = iter(lines)
-            first = next(records, None)
+            first = next(iter(lines), None)
             if first is None:
                 return
             lines.width = len(self._first_cells(file, *first))
-            parser, columns, seen = self._start(file, first, records)
+            parser, columns, seen = self._start(file, first, lines)
             size = self._options.batch_size
             tasks = (
                 ((*chunk, source.bytes_read), parser.parsing(columns, chunk[1]))
@@ -66,12 +65,12 @@ class CsvReader:
                 yield rows
 
     def _start(
-        self, file: File, first: text.Line, records: Iterator[text.Line]
+        self, file: File, first: text.Line, lines: Records
     ) -> tuple[CellParser, Sequence[str], list[text.Line]]:
         """Read the first rows: decide the parser, column names, and the first row of data."""
         cells = self._first_cells(file, *first)
-        seen = list(_sample(records))
-        rows = self._rows([record for _, record in seen], len(cells))
+        seen, n_sampled = _sample(lines)
+        rows = self._rows([record for _, record in seen[:n_sampled]], len(cells))
         is_header = self._options.header
         if is_header == "auto":
             is_header = has_header(cells, rows, self._options, self._numbers)
@@ -149,11 +148,15 @@ class TsvReader(CsvReader):
     usual_delimiter = "\t"
 
 
-def _sample(records: Iterator[text.Line]) -> Iterator[text.Line]:
-    """Yield the sampled records, which decide the kinds of columns."""
-    n_bytes = 0
-    for n, line in enumerate(records, 1):
-        yield line
-        n_bytes += len(line[1])
-        if n == SAMPLE or n_bytes > SAMPLE_BYTES:
-            return
+def _sample(lines: Records) -> tuple[list[text.Line], int]:
+    """Return the first records, and how many of them decide the kinds of columns."""
+    seen: list[text.Line] = []
+    n_sampled = n_bytes = 0
+    while n_sampled == len(seen) < SAMPLE and (chunk := lines.take(SAMPLE - len(seen)))[1]:
+        seen += zip(*chunk, strict=True)
+        for record in chunk[1]:
+            if n_bytes > SAMPLE_BYTES:
+                break
+            n_bytes += len(record)
+            n_sampled += 1
+    return seen, n_sampled

@@ -67,7 +67,7 @@ class Records:
 
     def _n_whole(self, lines: Sequence[Any]) -> int:
         """Return how many of the lines, from the first on, are complete records."""
-        if isinstance(lines[0], bytes) and b'"' in b"".join(lines):
+        if isinstance(lines[0], bytes) and self._source.has_quotes:
             for i, line in enumerate(lines):
                 if self._is_open(line):
                     return i

@@ -35,7 +35,7 @@ SUFFIXES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-_SMALL = 1 << 18  # bytes of text
+SMALL = 1 << 18  # bytes of text that are read before pyarrow is imported
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 # Errors of decompressors and the operating system; those of pyarrow are ValueError and OSError.
 READ_ERRORS = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError)
@@ -164,7 +164,7 @@ def pyarrow(purpose: str) -> Any:
 
 def quick_pyarrow(n_bytes: int) -> Any:
     """Return pyarrow if it is installed and faster for so many bytes, including its import."""
-    if n_bytes < _SMALL and "pyarrow" not in sys.modules:
+    if n_bytes < SMALL and "pyarrow" not in sys.modules:
         return None
     try:
         return pyarrow("Reading text faster")

@@ -45,6 +45,7 @@ class Text:
         self._rest: list[bytes] = []  # parts of a line that continues in the next block
         self._too_long = False  # the line is too long, and its parts are not kept
         self._has_long = False  # a line of the last block is too long
+        self.has_quotes = False  # in the lines of the last block
 
     @property
     def bytes_read(self) -> int:
@@ -95,6 +96,7 @@ class Text:
     def _with_rest(self, block: bytes) -> list[bytes | str]:
         """Return the lines of a block, the first of which began in earlier blocks."""
         data = b"".join([*self._rest, block])
+        self.has_quotes = b'"' in data
         lines: list[bytes | str] = [*io.BytesIO(data).readlines()]
         problem = f"A line must have at most {MAX_LINE} bytes, got more."
         self._has_long = self._too_long or len(data) > MAX_LINE
