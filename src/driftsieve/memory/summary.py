@@ -125,7 +125,7 @@ class Memory:
         if not self.n_reviews:
             return f"{length} There are too few rows to learn from."
         if math.isnan(self.gain):
-            return f"{length} The rows so far do not show whether forgetting gains anything."
+            return f"{length} There is too little evidence to tell whether forgetting helps."
         drift = next(word for most, word in _DRIFTS if self.gain < most)
         if drift == "hardly":
             return f"{length} At present the stream hardly drifts; forgetting gains nothing."
