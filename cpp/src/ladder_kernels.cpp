@@ -131,6 +131,10 @@ struct Cells {
     Number* second;
 
     Cells(Number* cells, std::size_t n_cells) : first(cells), second(cells + n_cells * kFirst) {}
+    void prefetch(std::size_t m) const {
+        __builtin_prefetch(first + m * kFirst);
+        __builtin_prefetch(second + m * kSecond);
+    }
     void load(std::size_t m, Line<R>& line) const {
         std::memcpy(line.eight, first + m * kFirst, 8 * kFirst);
         std::memcpy(line.four, second + m * kSecond, 32 * Line<R>::kFours);
@@ -435,6 +439,7 @@ void cut(const LadderKernels::Cut& list) {
 template <std::size_t R>
 void add_up(const double* earlier, std::size_t n_earlier, const LadderKernels::Cells& block,
             double* total, double* fullest) {
+    constexpr std::size_t kAhead = 24;  // cells to prefetch: pages change often
     const std::size_t room = LadderKernels::room_of(block.n_cells, R);
     RunningSums<R> all;
     Line<R> most;
@@ -442,6 +447,9 @@ void add_up(const double* earlier, std::size_t n_earlier, const LadderKernels::C
     for (std::size_t m = 0; m < block.n_cells; ++m) {
         Line<R> before;
         before.clear();
+        const std::size_t ahead = std::min(m + kAhead, block.n_cells - 1);
+        for (std::size_t c = 0; c < n_earlier; ++c)
+            Cells<R, const double>(earlier + c * room, block.n_cells).prefetch(ahead);
         for (std::size_t c = 0; c < block.n_classes; ++c) {
             const Cells<R> cells(block.cells + c * room, block.n_cells);
             Line<R> sum;

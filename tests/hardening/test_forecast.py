@@ -316,7 +316,7 @@ def test_a_learned_memory_fits_a_limit_slightly_above_the_size_of_its_ladder(mak
         whole.update(*batch)
         most, most_of_ladder = max(most, whole.nbytes), max(most_of_ladder, whole.bank.nbytes)
     limit = 1.08 * most_of_ladder + SLACK
-    assert most > limit or make is few_columns
+    assert most_of_ladder < most < limit or make is few_columns  # sums over fresh rows are small
     bank = LearnedBank(max_bytes=limit)
     for batch in batches:
         assert bank.update(*batch).nbytes <= limit

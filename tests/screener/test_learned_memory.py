@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from driftsieve import FeatureScreener
-from driftsieve.scores import SCORES
+from driftsieve.scores import SCORES, mutual_info
 
 
 def stream(n=3000, p=12):
@@ -84,16 +84,16 @@ def test_scores_before_the_first_row_are_an_error_about_classes():
 
 
 def test_max_bytes_bounds_all_that_is_learned():
-    """Includes the rows since the last review, which do not fit beside the bank here."""
+    """Includes the fresh rows. For a function they are in a bank, which does not fit here."""
     X, y = stream(2900, 40)
-    free, most, most_of_ladder = FeatureScreener(half_life="auto"), 0, 0
+    free, most, most_of_ladder = FeatureScreener(mutual_info, half_life="auto"), 0, 0
     for i in range(0, 2900, 100):
         free.partial_fit(X[i : i + 100], y[i : i + 100])
         most_of_ladder = max(most_of_ladder, free.bank_.bank.nbytes)
         most = max(most, free.bank_.nbytes)
     limit = 1.1 * most_of_ladder
     assert most > limit
-    bounded = FeatureScreener(half_life="auto", max_bytes=limit)
+    bounded = FeatureScreener(mutual_info, half_life="auto", max_bytes=limit)
     for i in range(0, 2900, 100):
         bounded.partial_fit(X[i : i + 100], y[i : i + 100])
         assert bounded.bank_.nbytes <= limit
