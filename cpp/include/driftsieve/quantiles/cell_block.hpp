@@ -94,6 +94,7 @@ class CellBlock {
 
   private:
     static constexpr std::size_t kFewTaken = 16;
+    static constexpr std::size_t kFewRows = 12;
     static constexpr std::size_t kSpare = 16;  // largest excess for which a feature keeps its cells
 
     const CellMap* map_ = nullptr;
@@ -333,7 +334,8 @@ class CellBlock {
             }
     }
 
-    // By value: by cell first, each of which has few. The sort is stable, as sort_by_value() is.
+    // By value: by cell first, each of which has few. The sort is stable, as sort_by_value() is. It
+    // has no branches, because the order cannot be predicted.
     void sort_others() {
         begin_.assign(taken_cells_.size() + 1, 0);
         for (std::size_t k = 0; k < others_.size(); ++k) ++begin_[others_number_[k] + 1];
@@ -341,10 +343,23 @@ class CellBlock {
         by_cell_.resize(others_.size());
         for (std::size_t k = 0; k < others_.size(); ++k)
             by_cell_[begin_[others_number_[k]]++] = others_[k];
-        std::swap(others_, by_cell_);
         // begin_[k] is now the end of cell k
-        for (std::size_t k = 0, begin = 0; k < taken_cells_.size(); begin = begin_[k++])
-            sort_by_value(std::span(others_).subspan(begin, begin_[k] - begin));
+        for (std::size_t k = 0, begin = 0; k < taken_cells_.size(); begin = begin_[k++]) {
+            const std::size_t n = begin_[k] - begin;
+            const Weighed* const from = by_cell_.data() + begin;
+            Weighed* const to = others_.data() + begin;
+            if (n > kFewRows) {
+                std::copy_n(from, n, to);
+                sort_by_value({to, n});
+                continue;
+            }
+            for (std::size_t i = 0; i < n; ++i) {
+                std::size_t n_before = 0;
+                for (std::size_t j = 0; j < i; ++j) n_before += from[j].value <= from[i].value;
+                for (std::size_t j = i + 1; j < n; ++j) n_before += from[j].value < from[i].value;
+                to[n_before] = from[i];
+            }
+        }
     }
 
     // Only the others, of adjacent values: most equal the first of their cell, and are skipped many
