@@ -140,10 +140,10 @@ def test_nothing_is_scored_until_it_is_read(rows, monkeypatch):
     scored = []
 
     class Spy(ds.Bank):
-        def snapshot(self, n_bins=5, features=None, half_life=None):
+        def _taken(self, take, n_bins, features, rungs):
             if features != slice(0):  # which only reads the classes
                 scored.append(self.n_rows)
-            return super().snapshot(n_bins, features, half_life)
+            return super()._taken(take, n_bins, features, rungs)
 
     monkeypatch.setattr("driftsieve.screener.reading.Bank", Spy)
     screener = (

@@ -129,12 +129,12 @@ def test_rows_learned_during_a_read_leave_no_stale_scores(rows, name, monkeypatc
     overtaking = []
 
     class Overtaken(ds.Bank):
-        def snapshot(self, n_bins=5, features=None, half_life=None):
-            snap = super().snapshot(n_bins, features, half_life)
+        def _taken(self, take, n_bins, features, rungs):
+            taken = super()._taken(take, n_bins, features, rungs)
             # as another thread would, before the reader continues with scores
             while overtaking and features != slice(0):
                 screener.partial_fit(*overtaking.pop())
-            return snap
+            return taken
 
     def read(screener):
         found = getattr(screener, name)

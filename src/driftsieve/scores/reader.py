@@ -50,7 +50,7 @@ class Readable(Protocol):
     ) -> Snapshot: ...
 
 
-_NUMBERS = 1 << 22  # per block: 32 MB, whatever the number of features, bins and classes
+_NUMBERS = 1 << 20  # per block: 8 MB, which malloc keeps for the next one
 _STEP = 4096  # features whose number that occurred is counted together
 _FEW = 64  # features that are read alone, instead of all
 
