@@ -194,7 +194,7 @@ class Bank {
             n_features_ = 0;
         }
         if (brings) {
-            if (start != 0.0) other.shift_clock(start, n_threads);
+            if (start != 0.0) other.shift_clock(start);
             join(std::move(other), class_map, target, n_features, n_threads);
         }
         is_whole_ = true;
@@ -261,14 +261,11 @@ class Bank {
     // The same at some of several half-lives.
     void take_snapshot(std::span<const std::size_t> rungs, std::size_t begin,
                        std::span<const SnapshotArrays> out, unsigned n_threads) const {
-        std::vector<Ledger> now;
-        for (const std::size_t rung : rungs) now.push_back(current_ledger(rung));
+        const std::vector<Ledger> now = current_ledgers(rungs);
         if (const auto* sparse = std::get_if<SparseLadder>(&store_)) {
             const std::size_t n_bins = out[0].bins == nullptr ? 1 : out[0].n_bins;
             parallel_chunks(out[0].n_features, 2048, n_threads, [&](auto lo, auto hi) {
-                std::vector<SnapshotWriter> writers;
-                for (std::size_t k = 0; k < rungs.size(); ++k)
-                    writers.emplace_back(out[k], now[k].totals, unit_of(rungs[k], now[k].epoch));
+                std::vector<SnapshotWriter> writers = writers_of(rungs, now, out);
                 SparseLadder::Reader(*sparse, rungs, now, n_bins)
                     .read(
                         begin + lo, begin + hi,
@@ -285,9 +282,7 @@ class Bank {
         if (ladder == nullptr) return;  // sparse, or without rows
         const LadderStore::Reader reader(*ladder, rungs, now, out[0].bins_to_cut());
         parallel_chunks(out[0].n_features, 64, n_threads, [&](std::size_t lo, std::size_t hi) {
-            std::vector<SnapshotWriter> writers;
-            for (std::size_t k = 0; k < rungs.size(); ++k)
-                writers.emplace_back(out[k], now[k].totals, unit_of(rungs[k], now[k].epoch));
+            std::vector<SnapshotWriter> writers = writers_of(rungs, now, out);
             reader.read(begin + lo, begin + hi,
                         [&](std::size_t k, std::size_t j, const Column& column) {
                             writers[k].write(column, j - begin);
@@ -296,22 +291,17 @@ class Bank {
     }
     void take_snapshot_of(std::span<const std::size_t> rungs, std::span<const std::size_t> features,
                           std::span<const SnapshotArrays> out) const {
-        std::vector<Ledger> now;
-        for (const std::size_t rung : rungs) now.push_back(current_ledger(rung));
-        std::vector<SnapshotWriter> writers;
-        for (std::size_t k = 0; k < rungs.size(); ++k)
-            writers.emplace_back(out[k], now[k].totals, unit_of(rungs[k], now[k].epoch));
+        const std::vector<Ledger> now = current_ledgers(rungs);
+        std::vector<SnapshotWriter> writers = writers_of(rungs, now, out);
+        const auto write = [&](std::size_t k, std::size_t i, const Column& column) {
+            writers[k].write(column, i);
+        };
         if (const auto* sparse = std::get_if<SparseLadder>(&store_))
             SparseLadder::Reader(*sparse, rungs, now, out[0].bins == nullptr ? 1 : out[0].n_bins)
-                .read_chosen(features, [&](std::size_t k, std::size_t i, const Column& column) {
-                    writers[k].write(column, i);
-                });
-        const auto* ladder = std::get_if<LadderStore>(&store_);
-        if (ladder == nullptr) return;  // sparse, or without rows
-        LadderStore::Reader(*ladder, rungs, now, out[0].bins_to_cut())
-            .read_chosen(features, [&](std::size_t k, std::size_t i, const Column& column) {
-                writers[k].write(column, i);
-            });
+                .read_chosen(features, write);
+        if (const auto* ladder = std::get_if<LadderStore>(&store_))
+            LadderStore::Reader(*ladder, rungs, now, out[0].bins_to_cut())
+                .read_chosen(features, write);
     }
 
     // Writes these features, as many as `out` has.
@@ -373,7 +363,8 @@ class Bank {
     void measure(const Coming& coming) {
         bound_ = {nbytes(), coming.classes, coming.is_wide};
         with_sparse([&](const auto& sparse) {
-            bound_.bytes = sizeof(Bank) + sparse.settled_bytes(coming.classes, coming.is_wide);
+            bound_.bytes =
+                sizeof(Bank) + sparse.bounds().settled_bytes(coming.classes, coming.is_wide);
         });
     }
 
@@ -505,12 +496,13 @@ class Bank {
         Bound bound = bound_;
         if (is_empty()) bound = {sizeof(Bank), coming.classes, coming.is_wide};
         const bool holds = coming.classes <= bound.classes && coming.is_wide <= bound.is_wide;
-        const auto grow = [&](const auto& store) {
-            bound.bytes = store.most_bytes_with(coming, bound.bytes);
+        const auto grow = [&](const auto& sparse) {
+            bound.bytes = sparse.bounds().most_bytes_with(coming, bound.bytes);
         };
         if (is_dense() || (is_empty() && !are_sparse)) {
             const auto grow_blocks = [&](const auto& dense) {
-                if (bound.bytes != Bound().bytes) grow(dense);
+                if (bound.bytes != Bound().bytes)
+                    bound.bytes = dense.most_bytes_with(coming, bound.bytes);
                 bound.bytes = std::min(bound.bytes, sizeof(Bank) + dense.most_bytes(coming));
             };
             with_blocks(grow_blocks);
@@ -620,7 +612,7 @@ class Bank {
             with_sparse([&](auto& sparse) {
                 using Store = std::decay_t<decltype(sparse)>;
                 sparse.merge(std::move(std::get<Store>(other.store_)), target, class_map,
-                             n_classes_, n_threads);
+                             n_classes_);
             });
             return;
         }
@@ -685,10 +677,25 @@ class Bank {
         return ledger;
     }
 
-    void shift_clock(double ticks, unsigned n_threads) {
+    std::vector<Ledger> current_ledgers(std::span<const std::size_t> rungs) const {
+        std::vector<Ledger> ledgers;
+        for (const std::size_t rung : rungs) ledgers.push_back(current_ledger(rung));
+        return ledgers;
+    }
+    // One for each half-life.
+    std::vector<SnapshotWriter> writers_of(std::span<const std::size_t> rungs,
+                                           std::span<const Ledger> now,
+                                           std::span<const SnapshotArrays> out) const {
+        std::vector<SnapshotWriter> writers;
+        for (std::size_t k = 0; k < rungs.size(); ++k)
+            writers.emplace_back(out[k], now[k].totals, unit_of(rungs[k], now[k].epoch));
+        return writers;
+    }
+
+    void shift_clock(double ticks) {
         const double latest = now() + ticks;
         with_blocks([&](auto& dense) { dense.shift_clock(ticks, latest, fading()); });
-        with_sparse([&](auto& sparse) { sparse.shift_clock(ticks, latest, fading(), n_threads); });
+        with_sparse([&](auto& sparse) { sparse.shift_clock(ticks, latest, fading()); });
     }
 
     void make_dense(unsigned n_threads) {

@@ -74,7 +74,7 @@ void check_close(const Moments& found, const Exact& exact, double relative) {
 
 }  // namespace
 
-TEST_CASE("moments against long double") {
+TEST_CASE("moments agree with sums in long double") {
     Source source(1);
     for (const Kind kind : {Kind::bell, Kind::cauchy, Kind::integers, Kind::half_zeros,
                             Kind::outlier, Kind::clusters, Kind::offset, Kind::far_offset})

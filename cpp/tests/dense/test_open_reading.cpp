@@ -160,7 +160,7 @@ TEST_CASE("the edges of open rows are exact, read often or once") {
     }
 }
 
-TEST_CASE("find_buckets and find_key") {
+TEST_CASE("find_buckets and find_key find what a search value by value finds") {
     tests::on_every_path([](const Kernels& path) {
         Source source(5);
         for (const std::size_t n_ends : {0, 1, 7, 8, 9, 63, 64, 127, 128, 200, 253})

@@ -159,7 +159,7 @@ TEST_CASE("parts and merged stores equal one store of all rows") {
     std::vector<std::size_t> same(kWidth);
     std::iota(same.begin(), same.end(), 0);
     const std::vector<std::uint32_t> classes{0, 1, 2};
-    merged.merge(store_of(rest, config, fading), same, classes, 3, 1);
+    merged.merge(store_of(rest, config, fading), same, classes, 3);
     const std::int64_t epoch = merged.ledger(3).epoch;
     check(read(merged, 3), rows, 3, fading, epoch);
     const SparseMoments part = merged.cut(10, kWidth - 10);

@@ -113,7 +113,7 @@ class Forecast {
         const std::size_t now = bank_.nbytes();
         const bool becomes_sparse = bank_.is_empty() && is_csr;
         if (bank_.is_sparse() || becomes_sparse) {
-            const std::size_t count_of_values = count(rows, coming, latest_epoch(timed));
+            const std::size_t count_of_values = count(rows, coming);
             if (!bank_.config_.quantiles) return count_of_values;
             bytes = std::min(bytes, count_of_values);
         }
@@ -131,16 +131,12 @@ class Forecast {
         return try_rows(rows, timed, coming, bytes);
     }
 
-    std::int64_t latest_epoch(const RowInfo& info) const {
-        std::int64_t epoch = 0;
-        for (const double t : info.times) epoch = std::max(epoch, bank_.fading().epoch_of(t));
-        return epoch;
-    }
-
     template <class Rows>
-    std::size_t count(const Rows& rows, const Coming& coming, std::int64_t epoch) const {
+    std::size_t count(const Rows& rows, const Coming& coming) const {
         std::size_t bytes = sizeof(Bank);
-        const auto add = [&](const auto& store) { bytes += store.bytes_with(rows, coming, epoch); };
+        const auto add = [&](const auto& store) {
+            bytes += store.bounds().bytes_with(rows, coming);
+        };
         bank_.with_sparse(add);
         if (bank_.is_empty()) bank_.with_new_columns(0, add);
         return bytes;

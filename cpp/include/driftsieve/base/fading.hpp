@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <stdexcept>
 
 namespace driftsieve {
@@ -37,9 +39,13 @@ class Fading {
         if (!(std::abs(epoch) < 0x1p53))
             throw std::invalid_argument(
                 "A time must be within 2^53 * 256 half-lives of 0. Use a longer half-life, or "
-                "measure "
-                "time from a later origin.");
+                "measure time from a later origin.");
         return static_cast<std::int64_t>(epoch);
+    }
+
+    // That of the latest of these clock readings.
+    std::int64_t latest_epoch(std::span<const double> times) const {
+        return times.empty() ? 0 : epoch_of(*std::max_element(times.begin(), times.end()));
     }
 
     // Stored weight of a unit row read at t, in a state at `epoch`.

@@ -23,6 +23,16 @@ struct ClassTotal {
         weight_squared += w * w;
         ++rows;
     }
+    // Adds rows [begin, end), which are summed up separately: added one by one to a large total,
+    // they would lose digits.
+    template <class WeightOf>
+    void add_block(std::size_t begin, std::size_t end, const WeightOf& weight_of) {
+        ClassTotal block;
+        for (std::size_t k = begin; k < end; ++k) block.add(weight_of(k));
+        weight += block.weight;
+        weight_squared += block.weight_squared;
+        rows += block.rows;
+    }
 };
 
 // Weight of the rows of each class, and the epoch (see Fading) that weights are relative to.
@@ -32,14 +42,23 @@ struct Ledger {
 
     bool empty() const { return epoch == std::numeric_limits<std::int64_t>::min(); }
 
-    void check(std::size_t n_classes, const Fading& fading) const {
+    // The same with rows of more classes to come.
+    Ledger with_classes(std::size_t n_classes) const {
+        Ledger wide = *this;
+        wide.totals.resize(n_classes);
+        return wide;
+    }
+
+    // Validates a deserialized state.
+    void check(std::size_t n_classes, const Fading& fading, double now) const {
         require(totals.size() <= n_classes);
         for (const ClassTotal& total : totals) {
             require_weight(total.weight);
             require(total.weight_squared >= 0.0);
         }
-        require(empty() ||
-                (fading.fades() ? std::abs(epoch) < (std::int64_t{1} << 54) : epoch == 0));
+        if (empty()) return;
+        require(fading.fades() ? std::abs(epoch) < (std::int64_t{1} << 54) : epoch == 0);
+        require(epoch <= fading.epoch_of(now));
     }
 
     // Moves to `target` if that is later; returns the factor for stored weights.

@@ -41,9 +41,7 @@ struct RowBlock {
         for (std::size_t i = 0; i < n; ++i) {
             const std::size_t k = place[info.classes[i]]++;
             block.order[k] = static_cast<std::uint32_t>(i);
-            if (!unit)
-                block.weights[k] = (info.weights.empty() ? 1.0 : info.weights[i]) *
-                                   (fading.fades() ? fading.weight(info.times[i], epoch) : 1.0);
+            if (!unit) block.weights[k] = info.weight(i) * fading.weight(info.time(i), epoch);
         }
         block.weigh_classes();
         return block;
@@ -73,15 +71,10 @@ struct RowBlock {
     }
 
     void add_to(Ledger& ledger) const {
-        if (ledger.totals.size() + 1 < begin.size()) ledger.totals.resize(begin.size() - 1);
-        for (std::size_t c = 0; c + 1 < begin.size(); ++c) {
-            // summed separately: adding rows to a large total one by one loses digits
-            ClassTotal block;
-            for (std::size_t k = begin[c]; k < begin[c + 1]; ++k) block.add(weight(k));
-            ledger.totals[c].weight += block.weight;
-            ledger.totals[c].weight_squared += block.weight_squared;
-            ledger.totals[c].rows += block.rows;
-        }
+        if (ledger.totals.size() < n_classes()) ledger.totals.resize(n_classes());
+        for (std::size_t c = 0; c < n_classes(); ++c)
+            ledger.totals[c].add_block(begin[c], begin[c + 1],
+                                       [&](std::size_t k) { return weight(k); });
     }
 };
 

@@ -47,6 +47,8 @@ struct RowInfo {
     std::span<const double> weights;  // empty: all 1
     std::span<const double> times;    // empty without fading
 
+    double weight(std::size_t i) const { return weights.empty() ? 1.0 : weights[i]; }
+    double time(std::size_t i) const { return times.empty() ? 0.0 : times[i]; }
     RowInfo part(std::size_t begin, std::size_t count) const {
         return {classes.subspan(begin, count),
                 weights.empty() ? weights : weights.subspan(begin, count),

@@ -169,11 +169,10 @@ class DenseIntake {
         }
         if (!config_.quantiles || column.size() == 0) return;
         if (feature.counting.empty()) {
-            scratch.fit(column, config_.cells());
+            scratch.fit({column.data, column.size()}, config_.cells());
         } else {
             scratch.map = feature.counting[0].map();
-            scratch.values.resize(column.size());
-            scratch.find(scratch.map);
+            scratch.find({column.data, column.size()});
         }
         double weight = 0.0;
         for (std::size_t i = 0; i < column.size(); ++i) weight += column.weight(i);

@@ -17,6 +17,19 @@
 
 namespace driftsieve {
 
+// Moves feature j to wide[target[j]], and calls fill(feature) for the others.
+template <class Features, class Fill>
+void move_features(const Features& features, std::span<const std::size_t> target, Features& wide,
+                   const Fill& fill) {
+    std::vector<bool> taken(wide.size(), false);
+    for (std::size_t j = 0; j < target.size(); ++j) {
+        taken[target[j]] = true;
+        wide[target[j]] = features[j];
+    }
+    for (std::size_t j = 0; j < wide.size(); ++j)
+        if (!taken[j]) fill(wide[j]);
+}
+
 // Features that are present in every row. Rows are collected in blocks of a fixed number of rows,
 // and a block is added at once, column by column. Blocks depend on the row count only, never on
 // batches, so any split of the same rows into batches gives the same bits. Complete blocks in a
@@ -76,11 +89,9 @@ class DenseStore {
                 features_[j].merge(state, class_map, ledger_.totals, config_, scratch);
             });
         }
-        RowInfo info = other.open_.info();
-        std::vector<std::uint32_t> classes;
-        for (const std::uint32_t cls : info.classes) classes.push_back(class_map[cls]);
-        info.classes = classes;
-        update(other.open_.values(n_features()), info, fading, n_threads);
+        other.open_.with_classes(class_map, [&](const RowInfo& info) {
+            update(other.open_.values(n_features()), info, fading, n_threads);
+        });
     }
 
     // The same rows with column j moved to target[j] of a wider matrix; other columns are missing.
@@ -88,17 +99,12 @@ class DenseStore {
         DenseStore wide(config_, n_features);
         wide.ledger_ = ledger_;
         wide.open_ = open_.widened(target, n_features);
-        std::vector<bool> taken(n_features, false);
-        for (std::size_t j = 0; j < target.size(); ++j) {
-            taken[target[j]] = true;
-            wide.features_[target[j]] = features_[j];
-        }
-        for (std::size_t j = 0; j < n_features; ++j)
-            for (std::uint32_t c = 0; !taken[j] && c < ledger_.totals.size(); ++c) {
-                ClassState& state = wide.features_[j].of(c);
-                state.missing = ledger_.totals[c].weight;
-                state.missing_squared = ledger_.totals[c].weight_squared;
+        move_features(features_, target, wide.features_, [&](FeatureState& feature) {
+            for (std::uint32_t c = 0; c < ledger_.totals.size(); ++c) {
+                feature.of(c).missing = ledger_.totals[c].weight;
+                feature.of(c).missing_squared = ledger_.totals[c].weight_squared;
             }
+        });
         return wide;
     }
 
@@ -125,10 +131,9 @@ class DenseStore {
     // Includes open rows. All other readers take this ledger too, so that the open rows are
     // weighted only once.
     Ledger ledger(std::size_t n_classes, const Fading& fading) const {
-        Ledger result = ledger_;
-        result.totals.resize(n_classes);
+        Ledger result = ledger_.with_classes(n_classes);
         if (open_rows() == 0) return result;
-        result.advance(latest_epoch(open_.info(), fading));
+        result.advance(fading.latest_epoch(open_.info().times));
         RowBlock::of(open_.info(), n_classes, fading, result.epoch).add_to(result);
         return result;
     }
@@ -207,8 +212,7 @@ class DenseStore {
     void check(std::size_t n_features, std::size_t n_classes, double now,
                const Fading& fading) const {
         require(features_.size() == n_features);
-        ledger_.check(n_classes, fading);
-        require(ledger_.empty() || !fading.fades() || ledger_.epoch <= fading.epoch_of(now));
+        ledger_.check(n_classes, fading, now);
         for (const FeatureState& feature : features_) feature.check(n_classes);
         require(open_rows() < rows_per_block());
         open_.check(n_features, n_classes, now, fading,
@@ -262,11 +266,6 @@ class DenseStore {
                cell_bytes(coming);
     }
 
-    static std::int64_t latest_epoch(const RowInfo& info, const Fading& fading) {
-        if (info.times.empty()) return 0;
-        return fading.epoch_of(*std::max_element(info.times.begin(), info.times.end()));
-    }
-
     template <class Work>
     void for_each_feature(unsigned n_threads, const Work& work) {
         parallel_work(n_features(), Strip::kWidth, n_threads, [&] {
@@ -290,7 +289,7 @@ class DenseStore {
         std::vector<Arrival> blocks;
         for (std::size_t i = 0; i < matrix.n_rows; i += block_rows) {
             const RowInfo part = info.part(i, block_rows);
-            const double factor = ledger_.advance(latest_epoch(part, fading));
+            const double factor = ledger_.advance(fading.latest_epoch(part.times));
             const std::size_t last = *std::max_element(part.classes.begin(), part.classes.end());
             RowBlock block = RowBlock::of(part, std::max(ledger_.totals.size(), last + 1), fading,
                                           ledger_.epoch);

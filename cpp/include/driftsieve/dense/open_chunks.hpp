@@ -45,8 +45,7 @@ class OpenChunks {
         classes_ = info.classes;
         if (n == n_rows_) return;
         for (std::size_t i = n_rows_; !unit && i < n; ++i)
-            weights_.push_back((info.weights.empty() ? 1.0 : info.weights[i]) *
-                               (fading.fades() ? fading.weight(info.times[i], epoch) : 1.0));
+            weights_.push_back(info.weight(i) * fading.weight(info.time(i), epoch));
         chunks_.resize(n_rows_ / kRows);  // the last chunk is rebuilt if it was short
         for (std::size_t i = chunks_.size() * kRows; i < n; i += kRows)
             chunks_.push_back(chunk(info.classes, i, std::min(kRows, n - i)));

@@ -29,6 +29,13 @@ class OpenRows {
         return {values_.data(), static_cast<std::ptrdiff_t>(n_features), 1, size(), n_features};
     }
     RowInfo info() const { return {classes_, weights_, times_}; }
+    // Calls use(info) with class_map[c] for class c.
+    template <class Use>
+    void with_classes(std::span<const std::uint32_t> class_map, const Use& use) const {
+        std::vector<std::uint32_t> classes;
+        for (const std::uint32_t cls : classes_) classes.push_back(class_map[cls]);
+        use(RowInfo{classes, weights_, times_});
+    }
 
     // Adds rows, at most `most` in total. If they must be finite and a value is not, it returns
     // false without a change. Rows that were already written to their place have been validated,

@@ -36,21 +36,21 @@ struct Scratch : ScratchOf<double> {
     CellMap map;
     Room<std::uint32_t> finest;
     std::vector<double> values;
+    std::vector<double> sample;
 
-    // Cells for a column, and in `finest` where its values lie in them.
-    const CellMap& fit(const BlockColumn& column, std::size_t cells) {
-        values.resize(column.size());
-        for (std::size_t i = 0; i < column.size(); ++i) values[i] = column.value(i);
-        std::vector<double> sample(CellMap::sample_size(values.size()));
-        for (std::size_t i = 0; i < sample.size(); ++i)
-            sample[i] = values[i * CellMap::sample_step(values.size())];
-        map.fit(sample, cells);
-        find(map);
-        return map;
+    // Finds the finest cells of these values in `map`.
+    void find(std::span<const double> of) {
+        finest.resize(of.size());
+        kernels().finest_cells(of.data(), of.size(), map.rule(), finest.data());
     }
-    void find(const CellMap& in) {
-        finest.resize(values.size());
-        kernels().finest_cells(values.data(), values.size(), in.rule(), finest.data());
+    // The same in new cells that are chosen for them: see CellMap::fit().
+    void fit(std::span<const double> to, std::size_t cells,
+             std::size_t most_coarse = CellMap::kCoarse) {
+        sample.resize(CellMap::sample_size(to.size()));
+        for (std::size_t i = 0; i < sample.size(); ++i)
+            sample[i] = to[i * CellMap::sample_step(to.size())];
+        map.fit(sample, cells, most_coarse);
+        find(to);
     }
 };
 
@@ -317,8 +317,13 @@ struct FeatureState {
     template <class Weight>
     void move_cells(Intake<Weight>& intake) {
         fold<Weight>(intake, intake.block.weight - intake.block.block_weight);
-        intake.map = &intake.all.fit(intake.block.column, intake.config.cells());
-        intake.finest = intake.all.finest.data();
+        const BlockColumn& column = intake.block.column;
+        Scratch& all = intake.all;
+        all.values.resize(column.size());
+        for (std::size_t i = 0; i < column.size(); ++i) all.values[i] = column.value(i);
+        all.fit(all.values, intake.config.cells());
+        intake.map = &all.map;
+        intake.finest = all.finest.data();
     }
 
     // Counts into new cells; returns false if sorting is better.

@@ -36,9 +36,8 @@ struct LadderBlock {
         for (std::size_t k = 0; k < order.size(); ++k)
             for (std::size_t r = 0; r < rungs; ++r)
                 block.weights[k * rungs + r] =
-                    (info.weights.empty() ? 1.0 : info.weights[order[k]]) *
-                    (fadings[r].fades() ? fadings[r].weight(info.times[order[k]], ledgers[r].epoch)
-                                        : 1.0);
+                    info.weight(order[k]) *
+                    fadings[r].weight(info.time(order[k]), ledgers[r].epoch);
         block.total.assign(rungs, 0.0);
         for (std::size_t c = 0; c < n_classes; ++c) block.weigh_class(c);
         return block;
@@ -50,15 +49,9 @@ struct LadderBlock {
 
     void add_to(Ledger& ledger, std::size_t rung) const {
         if (ledger.totals.size() < rows.n_classes()) ledger.totals.resize(rows.n_classes());
-        for (std::size_t c = 0; c < rows.n_classes(); ++c) {
-            // summed separately: adding rows to a large total one by one loses digits
-            ClassTotal block;
-            for (std::size_t k = rows.begin[c]; k < rows.begin[c + 1]; ++k)
-                block.add(weight(k, rung));
-            ledger.totals[c].weight += block.weight;
-            ledger.totals[c].weight_squared += block.weight_squared;
-            ledger.totals[c].rows += block.rows;
-        }
+        for (std::size_t c = 0; c < rows.n_classes(); ++c)
+            ledger.totals[c].add_block(rows.begin[c], rows.begin[c + 1],
+                                       [&](std::size_t k) { return weight(k, rung); });
     }
 
   private:

@@ -59,11 +59,20 @@ class LadderBounds {
         std::vector<Growth> growth(n_pages(coming.columns));
         const std::size_t most_atoms = LadderPage::most_atoms(layout.rungs());
         const std::size_t block = LadderPage::block(config_);
-        for_each_column(rows, [&](std::size_t column, double first, std::span<const double> given) {
-            Growth& more = growth[column / kColumns];
-            const LadderPage* page = column < n_columns_ ? &pages_[column / kColumns] : nullptr;
+        const auto page_of = [&](std::size_t column) {
+            return column < n_columns_ ? &pages_[column / kColumns] : nullptr;
+        };
+        const auto may_be_logged = [&](std::size_t column, double value) {
+            const LadderPage* page = page_of(column);
             const std::size_t place = column % kColumns;
-            LadderPage::Slot slot{first, 0, 0, 0};
+            return page == nullptr || !page->seen(place) || page->slot(place).record == 0 ||
+                   !LadderPage::is_same(value, page->slot(place).atom);
+        };
+        const auto grow = [&](std::size_t column, std::span<const double> given) {
+            Growth& more = growth[column / kColumns];
+            const LadderPage* page = page_of(column);
+            const std::size_t place = column % kColumns;
+            LadderPage::Slot slot{given[0], 0, 0, 0};
             if (page != nullptr && page->seen(place))
                 slot = page->slot(place);
             else
@@ -83,7 +92,8 @@ class LadderBounds {
             more.more_states += is_known ? 0 : 1;
             more.state_bytes += class_bytes(layout) +
                                 list_bytes(waiting / block * block, layout, coming.may_shrink);
-        });
+        };
+        for_each_column(rows, config_.absent_is_missing, may_be_logged, grow);
         const LadderPage none;
         std::size_t bytes = ledger_bytes() + growth.size() * sizeof(LadderPage);
         for (std::size_t p = 0; p < growth.size(); ++p) {
@@ -92,15 +102,14 @@ class LadderBounds {
             const std::size_t n_slots = page.slots.size() + more.n_slots;
             const std::size_t logged = page.log.size() + more.logged;
             if (n_slots == 0) continue;
-            bytes += layout.rungs() * sizeof(std::int64_t) +
-                     LadderPage::room(n_slots) * sizeof(LadderPage::Slot) +
-                     SparsePage::room_for_records(page.n_records(layout_) + more.n_records) *
-                         layout.bytes() +
-                     LadderPage::room(logged) *
-                         logged_bytes(coming.may_shrink || !page.weights.empty()) +
-                     LadderPage::room(page.summed.size() + more.more_states) *
-                         sizeof(LadderPage::Summed) +
-                     more.state_bytes;
+            bytes +=
+                layout.rungs() * sizeof(std::int64_t) +
+                capacity_for(n_slots) * sizeof(LadderPage::Slot) +
+                SparsePage::room_for_records(page.n_records(layout_) + more.n_records) *
+                    layout.bytes() +
+                capacity_for(logged) * logged_bytes(coming.may_shrink || !page.weights.empty()) +
+                capacity_for(page.summed.size() + more.more_states) * sizeof(LadderPage::Summed) +
+                more.state_bytes;
             if (!page.summed.empty()) bytes += state_bytes(page, layout);
         }
         return bytes;
@@ -157,41 +166,6 @@ class LadderBounds {
                 class_bytes(layout) + LadderList::most_bytes(column.state.list.size(),
                                                              layout.room(), layout.rungs()));
         return bytes;
-    }
-
-    // Values that may be logged: use(column, first value, all values).
-    template <class Rows, class Use>
-    void for_each_column(const Rows& rows, const Use& use) const {
-        struct Given {
-            std::size_t column, order;
-            double value;
-        };
-        std::vector<Given> given;
-        const bool zeros_count = config_.absent_is_missing;
-        for_each_sparse_row(rows, zeros_count, [&](std::size_t, const auto& row) {
-            for (std::size_t k = 0; k < row.count; ++k) {
-                const double value = static_cast<double>(row.values[k]) + 0.0;
-                const auto column = static_cast<std::size_t>(row.columns[k]);
-                if (value == 0.0 && !zeros_count) continue;
-                const LadderPage* page = column < n_columns_ ? &pages_[column / kColumns] : nullptr;
-                const std::size_t place = column % kColumns;
-                if (page != nullptr && page->seen(place) && page->slot(place).record != 0 &&
-                    LadderPage::is_same(value, page->slot(place).atom))
-                    continue;
-                given.push_back({column, given.size(), value});
-            }
-        });
-        std::sort(given.begin(), given.end(), [](const Given& a, const Given& b) {
-            return a.column != b.column ? a.column < b.column : a.order < b.order;
-        });
-        std::vector<double> values;
-        for (std::size_t i = 0; i < given.size();) {
-            const std::size_t column = given[i].column;
-            values.clear();
-            for (; i < given.size() && given[i].column == column; ++i)
-                values.push_back(given[i].value);
-            use(column, values[0], values);
-        }
     }
 };
 

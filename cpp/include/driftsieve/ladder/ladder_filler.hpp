@@ -38,8 +38,8 @@ class LadderFiller {
     template <class T, class Index>
     void add_row(const RowInfo& info, std::size_t i, const SparseRow<T, Index>& row) {
         cls_ = info.classes[i];
-        sample_weight_ = info.weights.empty() ? 1.0 : info.weights[i];
-        time_ = info.times.empty() ? 0.0 : info.times[i];
+        sample_weight_ = info.weight(i);
+        time_ = info.time(i);
         version_ = 0;
         for (std::size_t r = 0; r < fadings_.size(); ++r) {
             ledgers_[r].advance(fadings_[r].epoch_of(time_));

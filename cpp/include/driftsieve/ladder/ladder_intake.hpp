@@ -15,6 +15,7 @@
 #include "driftsieve/ladder/ladder_absorber.hpp"
 #include "driftsieve/ladder/ladder_block.hpp"
 #include "driftsieve/ladder/ladder_feature.hpp"
+#include "driftsieve/ladder/ladder_run.hpp"
 
 namespace driftsieve {
 
@@ -73,14 +74,12 @@ class LadderIntake {
         std::vector<double> squares;
         std::vector<std::vector<Moments>> moments;  // by column: class after class
         std::vector<std::uint8_t> is_whole;         // by column: whether nothing is missing
-        // for columns with missing values
+        // of a class, for set_own_shifts()
         std::vector<double> values;
         std::vector<double> weights;
-        std::vector<double> of_rung;
-        std::vector<std::size_t> begin;
-        std::vector<double> sample;
-        CellMap map;
-        Room<std::uint32_t> finest;
+        // for columns with missing values
+        LadderRun run;
+        Scratch scratch;
     };
 
     const Config& config_;
@@ -210,14 +209,14 @@ class LadderIntake {
         const std::size_t count = block.rows.begin[cls + 1] - first;
         for (std::size_t r = 0; r < rungs_; ++r) {
             if (block.needs_own_shift[cls * rungs_ + r] == 0) continue;
-            work.of_rung.resize(count);
+            work.weights.resize(count);
             work.values.resize(count);
-            for (std::size_t k = 0; k < count; ++k) work.of_rung[k] = block.weight(first + k, r);
+            for (std::size_t k = 0; k < count; ++k) work.weights[k] = block.weight(first + k, r);
             for (std::size_t j = 0; j < n_columns; ++j) {
                 for (std::size_t k = 0; k < count; ++k)
                     work.values[k] = work.tile.at(block.rows.order[first + k], j);
                 work.moments[j][cls * rungs_ + r] =
-                    Moments::of(work.values.data(), work.of_rung.data(), count);
+                    Moments::of(work.values.data(), work.weights.data(), count);
             }
         }
     }
@@ -236,65 +235,33 @@ class LadderIntake {
                         Work& work) {
         LadderFeature& feature = features_[number];
         const LadderBlock& block = arrival.block;
+        LadderRun& run = work.run;
         const std::size_t n_classes = block.rows.n_classes();
-        work.values.clear();
-        work.weights.clear();
-        work.begin.assign(1, 0);
-        std::vector<double> total(rungs_, 0.0);
-        for (std::size_t c = 0; c < n_classes; ++c) {
-            for (std::size_t k = block.rows.begin[c]; k < block.rows.begin[c + 1]; ++k) {
-                const double value = work.tile.at(block.rows.order[k], j);
-                const double* weights = block.weights.data() + k * rungs_;
-                if (std::isnan(value)) {
-                    MissingWeight* missing = feature.missing_of(c, rungs_);
-                    for (std::size_t r = 0; r < rungs_; ++r) {
-                        missing[r].weight += weights[r];
-                        missing[r].squared += weights[r] * weights[r];
-                    }
-                    continue;
-                }
-                work.values.push_back(value);
-                work.weights.insert(work.weights.end(), weights, weights + rungs_);
-                for (std::size_t r = 0; r < rungs_; ++r) total[r] += weights[r];
-            }
-            work.begin.push_back(work.values.size());
-            add_present_moments(feature, c, work);
-        }
-        const std::size_t n = work.values.size();
+        run.clear(n_classes, rungs_);
+        for (std::uint32_t c = 0; c < n_classes; ++c)
+            for (std::size_t k = block.rows.begin[c]; k < block.rows.begin[c + 1]; ++k)
+                run.add(work.tile.at(block.rows.order[k], j), c, block.weights.data() + k * rungs_,
+                        feature);
+        run.close();
+        if (config_.moments) run.add_moments_to(feature);
         if (!config_.quantiles) return;
-        if (n == 0) {
+        if (run.values.empty()) {
             if (!origins_.empty())
                 work.absorber.read(origin(number).list, origin(number).counting, nullptr, n_classes,
                                    feature.list);
             return;
         }
-        const CellMap* known = map_of(number);
-        if (known != nullptr) {
-            work.map = *known;
+        Scratch& scratch = work.scratch;
+        if (const CellMap* known = map_of(number)) {
+            scratch.map = *known;
+            scratch.find(run.values);
         } else {
-            work.sample.resize(CellMap::sample_size(n));
-            for (std::size_t i = 0; i < work.sample.size(); ++i)
-                work.sample[i] = work.values[i * CellMap::sample_step(n)];
-            work.map.fit(work.sample, LadderAbsorber::cells(config_), LadderAbsorber::kCoarse);
+            scratch.fit(run.values, LadderAbsorber::cells(config_), LadderAbsorber::kCoarse);
         }
-        work.finest.resize(n);
-        kernels().finest_cells(work.values.data(), n, work.map.rule(), work.finest.data());
-        const BlockColumn column{work.values.data(), 1, nullptr, nullptr, work.begin};
-        add_values(number, {column, work.weights.data(), total, work.map, work.finest.data()},
-                   arrival, work);
-    }
-
-    void add_present_moments(LadderFeature& feature, std::size_t cls, Work& work) const {
-        const std::size_t first = work.begin[cls];
-        const std::size_t count = work.begin[cls + 1] - first;
-        if (!config_.moments || count == 0) return;
-        work.of_rung.resize(count);
-        for (std::size_t r = 0; r < rungs_; ++r) {
-            for (std::size_t k = 0; k < count; ++k)
-                work.of_rung[k] = work.weights[(first + k) * rungs_ + r];
-            feature.moments_of(cls, rungs_)[r].merge(
-                Moments::of(work.values.data() + first, work.of_rung.data(), count));
-        }
+        add_values(
+            number,
+            {run.column(), run.weights.data(), run.total, scratch.map, scratch.finest.data()},
+            arrival, work);
     }
 };
 

@@ -15,13 +15,11 @@ inline void check_ledgers(std::span<const Ledger> ledgers, std::span<const Fadin
     require(ledgers.size() == fadings.size());
     for (std::size_t r = 0; r < ledgers.size(); ++r) {
         require((r == 0 ? 0.0 : fadings[r - 1].half_life()) < fadings[r].half_life());
-        ledgers[r].check(n_classes, fadings[r]);
+        ledgers[r].check(n_classes, fadings[r], now);
         require(ledgers[r].empty() == ledgers[0].empty());
         require(ledgers[r].totals.size() == ledgers[0].totals.size());
         for (std::size_t c = 0; c < ledgers[r].totals.size(); ++c)
             require(ledgers[r].totals[c].rows == ledgers[0].totals[c].rows);
-        require(ledgers[r].empty() || !fadings[r].fades() ||
-                ledgers[r].epoch <= fadings[r].epoch_of(now));
     }
 }
 

@@ -16,13 +16,14 @@
 #include "driftsieve/ladder/ladder_absorber.hpp"
 #include "driftsieve/ladder/ladder_feature.hpp"
 #include "driftsieve/ladder/ladder_layout.hpp"
+#include "driftsieve/ladder/ladder_run.hpp"
 #include "driftsieve/memory/room.hpp"
-#include "driftsieve/sparse/fold_column.hpp"
+#include "driftsieve/sparse/page_lists.hpp"
 #include "driftsieve/sparse/sparse_page.hpp"
 
 namespace driftsieve {
 
-// A value of a sparse column that is in no sum yet.
+// A value of a sparse column that is not summed up yet: see LadderPage.
 struct LadderValue {
     double value;
     std::uint32_t cls;
@@ -34,17 +35,17 @@ struct LadderValue {
 // longer to compute than to look up.
 class RowWeights {
   public:
-    // Remembers as many rows as a table of that size has room for, up to `most`.
+    // Keeps the weights of about `n_rows` clock readings, at most of `most`.
     RowWeights(std::span<const Fading> fadings, std::size_t n_rows, std::size_t most = kMost)
         : fadings_(fadings),
           bits_(static_cast<unsigned>(std::bit_width(std::clamp<std::size_t>(n_rows, 1, most)))),
           known_(std::size_t{1} << bits_),
           weights_(known_.size() * fadings.size()) {}
-    // For reading, which meets the rows of a long time.
+    // For reading: logged values may come from rows of a long time.
     static constexpr std::size_t kMany = std::size_t{1} << 14;
 
-    // Of a row with sample weight 1, in a state at epochs epoch_of(rung), of which `version` is the
-    // sum. Valid until the next call.
+    // Weights of a row with sample weight 1, relative to the epochs epoch_of(rung), whose sum is
+    // `version`. Valid until the next call.
     template <class EpochOf>
     const double* of(double time, std::int64_t version, const EpochOf& epoch_of) {
         const std::size_t k =
@@ -72,9 +73,9 @@ class RowWeights {
     Room<double> weights_;
 };
 
-// Room to work in; each thread has its own.
+// Buffers; one for each thread.
 struct LadderScratch {
-    // For batches of so many rows.
+    // `n_rows`: see RowWeights.
     LadderScratch(const Config& config, std::span<const Fading> fadings, std::size_t n_rows)
         : rows(fadings, n_rows), absorber(config, fadings.size()) {}
 
@@ -84,26 +85,22 @@ struct LadderScratch {
     std::vector<std::uint32_t> lists;  // of each logged value: see LadderPage::sum_up()
     std::vector<std::uint32_t> order;
     std::vector<std::size_t> offsets;
-    // of a run
-    std::vector<double> values;
-    std::vector<double> weights;
-    std::vector<double> of_rung;
-    std::vector<std::size_t> begin;
+    LadderRun run;
 };
 
-// What SparsePage is at one half-life: all that is known of kColumns sparse columns side by side,
-// at several of them.
+// The state of kColumns neighbouring sparse columns at several half-lives; the counterpart of
+// SparsePage, which explains records, atoms, logs and marks.
 //
 // A logged value has the clock reading of its row in place of a weight, so that it takes as many
 // bytes as at one half-life. Its weights are computed when it is summed up or read. The atom is
-// logged like other values until it has come kMostAtoms() times; only then it gets a record.
+// logged like other values until it has occurred most_atoms() times; only then it gets a record.
 struct alignas(64) LadderPage {
     static constexpr std::size_t kColumns = SparsePage::kColumns;
 
     struct Slot {
         double atom = 0.0;
         std::uint32_t waiting = 0;  // values in the log, the atom apart
-        std::uint16_t n_atoms = 0;  // atoms in the log; stops at kMostAtoms()
+        std::uint16_t n_atoms = 0;  // atoms in the log, at most most_atoms()
         std::uint16_t record = 0;   // its number, from 1; 0: it has none
     };
     struct Summed {
@@ -124,14 +121,14 @@ struct alignas(64) LadderPage {
 
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
-    // A record takes as many bytes as that many logged values, more or less.
+    // So many logged atoms take about as many bytes as a record.
     static std::size_t most_atoms(std::size_t rungs) {
         return std::max<std::size_t>(2, 2 * rungs / 3);
     }
     // Values that are summed up together: more than at one half-life, since the state is larger.
     static std::size_t block(const Config& config) { return 2 * config.long_run(); }
 
-    // A block of values that is complete, and what all rows weighed before its last one came.
+    // A complete block of values of a column, and the weight of all rows before the last of them.
     struct Mark {
         std::size_t place = 0;
         std::size_t n_classes = 0;
@@ -159,11 +156,11 @@ struct alignas(64) LadderPage {
         slots.push_back({});
         slot_of[place] = static_cast<std::uint8_t>(slots.size());
         const bool is_atom = !std::isnan(value) && (value != 0.0 || zeros_count);
-        // there is one zero, not two
+        // -0 becomes 0
         slots.back().atom = is_atom ? value + 0.0 : SparsePage::kNoAtom;
     }
 
-    // What is to be done now that this value is logged.
+    // What is to be done after a value is logged.
     enum class Due { nothing, block, record };
     Due append(Slot& of, const LadderValue& value, double weight, std::size_t block) {
         if (weight != 1.0 || !weights.empty()) {
@@ -208,9 +205,10 @@ struct alignas(64) LadderPage {
             Summed{place, {}, std::vector<double>(layout.rungs() * layout.n_squares())});
     }
 
-    // The weights of a logged value at these epochs.
+    double weight(std::size_t i) const { return weights.empty() ? 1.0 : weights[i]; }
+    // Weights of a logged value at each half-life.
     void weigh(std::size_t i, RowWeights& rows, double* out) const {
-        const double weight = weights.empty() ? 1.0 : weights[i];
+        const double weight = this->weight(i);
         const double* row = rows.of(log[i].time, version, [&](std::size_t r) { return epochs[r]; });
         for (std::size_t r = 0; r < epochs.size(); ++r) out[r] = weight * row[r];
     }
@@ -223,7 +221,7 @@ struct alignas(64) LadderPage {
         double* line = lines.data();
         for (std::size_t i = 0; i < log.size(); ++i, line += at.size()) {
             if ((places >> log[i].place & 1) == 0) continue;
-            const double weight = weights.empty() ? 1.0 : weights[i];
+            const double weight = this->weight(i);
             const double* row = rows.of(log[i].time, 0, [&](std::size_t r) { return at[r]; });
             for (std::size_t r = 0; r < at.size(); ++r) line[r] = weight * row[r];
         }
@@ -239,7 +237,7 @@ struct alignas(64) LadderPage {
         epochs.resize(ledgers.size());
         for (std::size_t r = 0; r < ledgers.size(); ++r) epochs[r] = ledgers[r].epoch;
     }
-    // All but logged values.
+    // Multiplies all weights, except those of logged values, by a factor for each half-life.
     void scale(std::span<const double> factors, const LadderLayout& layout) {
         if (std::all_of(factors.begin(), factors.end(), [](double f) { return f == 1.0; })) return;
         const std::size_t rungs = factors.size();
@@ -256,7 +254,7 @@ struct alignas(64) LadderPage {
     // atoms that are due to have a record.
     void sum_up(std::span<const Mark> marks, std::size_t size, const LadderLayout& layout,
                 const Config& config, LadderScratch& scratch) {
-        // the lists of a column, one for each block, stand side by side
+        // the lists of a column, one for each block, have consecutive numbers
         std::array<std::size_t, kColumns + 1> first_list{};
         std::array<bool, kColumns> has_record{};
         for (std::size_t place = 0; place < kColumns; ++place) {
@@ -310,7 +308,7 @@ struct alignas(64) LadderPage {
     }
 
     // Sums up all values of columns that have a state or at least `fewest` values, and atoms that
-    // are due; `mark` has what all rows weigh.
+    // are due; `mark` has the weight of all rows.
     void sum_up_most(std::size_t fewest, Mark mark, const LadderLayout& layout,
                      const Config& config, LadderScratch& scratch) {
         std::vector<Mark> marks;
@@ -328,10 +326,10 @@ struct alignas(64) LadderPage {
         shrink();
     }
 
-    // Room that is no longer needed goes.
+    // Releases spare capacity.
     void shrink() {
-        shrink(log);
-        shrink(weights);
+        drop_spare_room(log);
+        drop_spare_room(weights);
     }
 
     // Gives the records another layout.
@@ -347,8 +345,8 @@ struct alignas(64) LadderPage {
         for (Summed& column : summed) column.squares.resize(to.rungs() * to.n_squares());
     }
 
-    // Makes `page` the columns in `places` (a bit for each) at one half-life, as they stand at
-    // `epoch`. Weights of logged values, see weigh_log(), are `stride` apart.
+    // Loads the columns in `places` (a bit for each) at one half-life into `page`, with weights
+    // relative to `epoch`. `line` has those of logged values, `stride` apart: see weigh_log().
     void load_alone(std::size_t rung, const double* line, std::size_t stride, std::int64_t epoch,
                     std::uint64_t places, const LadderLayout& layout, const RecordLayout& to,
                     SparsePage& page) const {
@@ -399,7 +397,7 @@ struct alignas(64) LadderPage {
             page.make_state(place) = std::move(state);
         }
         if (log.empty()) return;
-        for (std::size_t place = 0; place < kColumns; ++place)  // they move no more
+        for (std::size_t place = 0; place < kColumns; ++place)  // none is added any more
             if (page.seen(place)) records[place] = page.record(place, to);
         page.log.resize(log.size());
         page.weights.resize(log.size());
@@ -423,14 +421,13 @@ struct alignas(64) LadderPage {
         page.weights.resize(n);
     }
 
-    // In lists there is room for a power of 2; for records see SparsePage.
-    static std::size_t room(std::size_t n) { return n == 0 ? 0 : std::bit_ceil(n); }
     std::size_t heap_bytes(const LadderLayout& layout) const {
-        std::size_t bytes =
-            room(slots.size()) * sizeof(Slot) +
-            SparsePage::room_for_records(n_records(layout)) * layout.bytes() +
-            room(log.size()) * sizeof(LadderValue) + room(weights.size()) * sizeof(double) +
-            epochs.size() * sizeof(std::int64_t) + room(summed.size()) * sizeof(Summed);
+        std::size_t bytes = capacity_for(slots.size()) * sizeof(Slot) +
+                            SparsePage::room_for_records(n_records(layout)) * layout.bytes() +
+                            capacity_for(log.size()) * sizeof(LadderValue) +
+                            capacity_for(weights.size()) * sizeof(double) +
+                            epochs.size() * sizeof(std::int64_t) +
+                            capacity_for(summed.size()) * sizeof(Summed);
         for (const Summed& column : summed)
             bytes += column.state.nbytes() + column.squares.capacity() * sizeof(double);
         return bytes;
@@ -440,87 +437,42 @@ struct alignas(64) LadderPage {
     static constexpr std::uint32_t kStays = static_cast<std::uint32_t>(-1);
     static constexpr std::uint32_t kAtoms = kStays - 1;
 
-    template <class Items>
-    static void make_room(Items& items) {
-        if (items.size() == items.capacity()) items.reserve(std::bit_ceil(items.size() + 1));
-    }
-    template <class Items>
-    static void shrink(Items& items) {
-        if (items.capacity() <= room(items.size())) return;
-        Items kept;
-        if (!items.empty()) kept.reserve(room(items.size()));
-        kept.assign(items.begin(), items.end());
-        items.swap(kept);
-    }
-
-    // Whether atoms in the log belong into a record.
+    // Whether the logged atoms are to be added to a record.
     static bool is_record_due(const Slot& of, const LadderLayout& layout) {
         return of.n_atoms > 0 && (of.record != 0 || of.n_atoms >= most_atoms(layout.rungs()));
     }
 
     // Adds logged values of a column, class by class, to its state.
-    void fold(std::span<const std::uint32_t> run, const Mark& mark, const LadderLayout& layout,
+    void fold(std::span<const std::uint32_t> places, const Mark& mark, const LadderLayout& layout,
               const Config& config, LadderScratch& scratch) {
         const std::size_t rungs = layout.rungs();
         Summed& column = make_state(mark.place, layout);
-        scratch.values.clear();
-        scratch.weights.clear();
-        scratch.begin.assign(mark.n_classes + 1, 0);
-        std::vector<double> total(rungs, 0.0);
-        for (const std::uint32_t i : run) {
+        LadderRun& run = scratch.run;
+        run.clear(mark.n_classes, rungs);
+        for (const std::uint32_t i : places) {
             double row[kMostRungs];
             weigh(i, scratch.rows, row);
-            const std::uint32_t cls = log[i].cls;
-            if (std::isnan(log[i].value)) {
-                MissingWeight* missing = column.state.missing_of(cls, rungs);
-                for (std::size_t r = 0; r < rungs; ++r) {
-                    missing[r].weight += row[r];
-                    missing[r].squared += row[r] * row[r];
-                }
-                continue;
-            }
-            scratch.values.push_back(log[i].value);
-            scratch.weights.insert(scratch.weights.end(), row, row + rungs);
-            ++scratch.begin[cls + 1];
-            for (std::size_t r = 0; r < rungs; ++r) {
-                total[r] += row[r];
-                column.squares[rungs * place_in(layout.squares(), cls) + r] += row[r] * row[r];
-            }
+            if (!run.add(log[i].value, log[i].cls, row, column.state)) continue;
+            double* squares = &column.squares[rungs * place_in(layout.squares(), log[i].cls)];
+            for (std::size_t r = 0; r < rungs; ++r) squares[r] += row[r] * row[r];
         }
-        if (scratch.values.empty()) return;
-        for (std::size_t c = 0; c < mark.n_classes; ++c) scratch.begin[c + 1] += scratch.begin[c];
-        if (config.moments) add_moments(column.state, mark.n_classes, rungs, scratch);
+        if (run.values.empty()) return;
+        run.close();
+        if (config.moments) run.add_moments_to(column.state);
         if (!config.quantiles) return;
-        const BlockColumn values{scratch.values.data(), 1, nullptr, nullptr, scratch.begin};
-        fit_cells(values, config, scratch.feature);
+        scratch.feature.fit(run.values, config.cells());
         std::vector<double> weight = mark.weight;
         if (config.absent_is_missing || !column.state.missing.empty()) {
-            weight = total;
+            weight = run.total;
             column.state.list.add_weights(weight);
         }
         scratch.absorber.absorb(column.state.list,
-                                {values, scratch.weights.data(), total, scratch.feature.map,
+                                {run.column(), run.weights.data(), run.total, scratch.feature.map,
                                  scratch.feature.finest.data()},
                                 weight);
     }
 
-    static void add_moments(LadderFeature& feature, std::size_t n_classes, std::size_t rungs,
-                            LadderScratch& scratch) {
-        for (std::size_t c = 0; c < n_classes; ++c) {
-            const std::size_t first = scratch.begin[c];
-            const std::size_t count = scratch.begin[c + 1] - first;
-            if (count == 0) continue;
-            scratch.of_rung.resize(count);
-            for (std::size_t r = 0; r < rungs; ++r) {
-                for (std::size_t k = 0; k < count; ++k)
-                    scratch.of_rung[k] = scratch.weights[(first + k) * rungs + r];
-                feature.moments_of(c, rungs)[r].merge(
-                    Moments::of(scratch.values.data() + first, scratch.of_rung.data(), count));
-            }
-        }
-    }
-
-    // Leaves the values that are in no list.
+    // Removes the values that are in a list.
     void drop(std::span<const std::uint32_t> lists) {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < log.size(); ++i) {

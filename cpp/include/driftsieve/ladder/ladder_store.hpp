@@ -94,26 +94,20 @@ class LadderStore {
     void merge(const LadderStore& other, std::span<const std::uint32_t> class_map,
                std::size_t n_classes, const Fading& shortest, unsigned n_threads) {
         if (!other.ledgers_[0].empty()) join(other, class_map, n_classes, n_threads);
-        RowInfo info = other.open_.info();
-        std::vector<std::uint32_t> classes;
-        for (const std::uint32_t cls : info.classes) classes.push_back(class_map[cls]);
-        info.classes = classes;
-        update(other.open_.values(n_features()), info, shortest, n_threads);
+        other.open_.with_classes(class_map, [&](const RowInfo& info) {
+            update(other.open_.values(n_features()), info, shortest, n_threads);
+        });
     }
 
     LadderStore widened(std::span<const std::size_t> target, std::size_t n_features) const {
         LadderStore wide = empty_like(n_features);
         wide.open_ = open_.widened(target, n_features);
-        std::vector<bool> taken(n_features, false);
-        for (std::size_t j = 0; j < target.size(); ++j) {
-            taken[target[j]] = true;
-            wide.features_[target[j]] = features_[j];
-        }
-        for (std::size_t j = 0; j < n_features; ++j)
-            for (std::size_t c = 0; !taken[j] && c < ledgers_[0].totals.size(); ++c)
+        move_features(features_, target, wide.features_, [&](LadderFeature& feature) {
+            for (std::size_t c = 0; c < ledgers_[0].totals.size(); ++c)
                 for (std::size_t r = 0; r < rungs(); ++r)
-                    wide.features_[j].missing_of(c, rungs())[r] = {
-                        ledgers_[r].totals[c].weight, ledgers_[r].totals[c].weight_squared};
+                    feature.missing_of(c, rungs())[r] = {ledgers_[r].totals[c].weight,
+                                                         ledgers_[r].totals[c].weight_squared};
+        });
         return wide;
     }
 
@@ -136,17 +130,14 @@ class LadderStore {
 
     // Class totals at one half-life, including open rows.
     Ledger ledger(std::size_t rung, std::size_t n_classes) const {
-        Ledger result = ledgers_[rung];
-        result.totals.resize(n_classes);
+        Ledger result = ledgers_[rung].with_classes(n_classes);
         if (open_rows() == 0) return result;
-        result.advance(latest_epoch(open_.info(), fadings_[rung]));
+        result.advance(fadings_[rung].latest_epoch(open_.info().times));
         open_block(rung, result).add_to(result);
         return result;
     }
     RowBlock open_block(std::size_t rung, const Ledger& now) const {
-        RowInfo info = open_.info();
-        if (!fadings_[rung].fades()) info.times = {};
-        return RowBlock::of(info, now.totals.size(), fadings_[rung], now.epoch);
+        return RowBlock::of(open_.info(), now.totals.size(), fadings_[rung], now.epoch);
     }
 
     // Reads features at some half-lives, including open rows. These are added to copies of some
@@ -454,18 +445,13 @@ class LadderStore {
                LadderList::most_bytes(static_cast<std::size_t>(mini_bins), coming.classes, rungs());
     }
 
-    static std::int64_t latest_epoch(const RowInfo& info, const Fading& fading) {
-        if (info.times.empty() || !fading.fades()) return 0;
-        return fading.epoch_of(*std::max_element(info.times.begin(), info.times.end()));
-    }
-
     // The first `count` rows as a block for a store with these ledgers, to which they are added.
     // The others wait behind it.
     LadderArrival arrival(const RowInfo& info, std::size_t count,
                           std::vector<Ledger>& ledgers) const {
         LadderArrival arrival;
         for (std::size_t r = 0; r < rungs(); ++r)
-            arrival.factors.push_back(ledgers[r].advance(latest_epoch(info, fadings_[r])));
+            arrival.factors.push_back(ledgers[r].advance(fadings_[r].latest_epoch(info.times)));
         const RowInfo block = info.part(0, count);
         const std::size_t last = *std::max_element(block.classes.begin(), block.classes.end());
         const std::size_t n_classes = std::max(ledgers[0].totals.size(), last + 1);
@@ -484,10 +470,7 @@ class LadderStore {
         if (config_.ignore_missing) return weight;
         for (std::size_t i = 0; i < info.classes.size(); ++i)
             for (std::size_t r = 0; r < rungs(); ++r)
-                weight[r] +=
-                    (info.weights.empty() ? 1.0 : info.weights[i]) *
-                    (fadings_[r].fades() ? fadings_[r].weight(info.times[i], ledgers[r].epoch)
-                                         : 1.0);
+                weight[r] += info.weight(i) * fadings_[r].weight(info.time(i), ledgers[r].epoch);
         return weight;
     }
 
@@ -538,8 +521,8 @@ class LadderStore {
         std::vector<double> theirs;
         for (std::size_t r = 0; r < rungs(); ++r) {
             ours.push_back(ledgers_[r].advance(
-                std::max({other.ledgers_[r].epoch, latest_epoch(open_.info(), fadings_[r]),
-                          latest_epoch(other.open_.info(), fadings_[r])})));
+                std::max({other.ledgers_[r].epoch, fadings_[r].latest_epoch(open_.info().times),
+                          fadings_[r].latest_epoch(other.open_.info().times)})));
             theirs.push_back(Fading::rebase_factor(ledgers_[r].epoch - other.ledgers_[r].epoch));
             ledgers_[r].add(other.ledgers_[r], class_map, n_classes, theirs[r]);
         }

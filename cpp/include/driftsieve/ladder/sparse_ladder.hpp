@@ -78,8 +78,7 @@ class SparseLadder {
     // Adds `other` (passed by value, because it is consumed), which has other rows. Its column j is
     // target[j] here.
     void merge(SparseLadder other, std::span<const std::size_t> target,
-               std::span<const std::uint32_t> class_map, std::size_t n_classes,
-               unsigned /*n_threads*/) {
+               std::span<const std::uint32_t> class_map, std::size_t n_classes) {
         if (other.ledgers_[0].empty()) return;
         if (other.is_weighted_) keep_squares();
         if (is_weighted_) other.keep_squares();
@@ -105,11 +104,10 @@ class SparseLadder {
             for (std::size_t i = 0; i < page.log.size(); ++i) {
                 LadderValue item = page.log[i];
                 item.cls = class_map[item.cls];
-                log_value(target[p * kColumns + item.place], item,
-                          page.weights.empty() ? 1.0 : page.weights[i]);
+                log_value(target[p * kColumns + item.place], item, page.weight(i));
             }
         }
-        // lists were pruned for the weight of all rows, so that no logged value may be part of it
+        // lists were pruned for the weight of all rows: no logged value is new to them
         for (LadderPage& page : pages_)
             page.sum_up_most(config_.exact_values(), {0, n_classes, weight}, layout_, config_,
                              scratch);
@@ -143,15 +141,14 @@ class SparseLadder {
             for (std::size_t i = 0; i < page.log.size(); ++i) {
                 const LadderValue& item = page.log[i];
                 if (column_of(item.place) < count)
-                    part.log_value(column_of(item.place), item,
-                                   page.weights.empty() ? 1.0 : page.weights[i]);
+                    part.log_value(column_of(item.place), item, page.weight(i));
             }
         }
         return part;
     }
 
     // All rows as if their clock had read `ticks` more.
-    void shift_clock(double ticks, double latest, const Fading&, unsigned /*n_threads*/) {
+    void shift_clock(double ticks, double latest, const Fading&) {
         if (ledgers_[0].empty()) return;
         for (LadderPage& page : pages_) page.rebase(ledgers_, version(), layout_);
         std::vector<double> factors;
@@ -166,9 +163,7 @@ class SparseLadder {
     }
 
     Ledger ledger(std::size_t rung, std::size_t n_classes) const {
-        Ledger result = ledgers_[rung];
-        result.totals.resize(n_classes);
-        return result;
+        return ledgers_[rung].with_classes(n_classes);
     }
 
     // Reads features at some half-lives. One for each thread.
@@ -274,16 +269,7 @@ class SparseLadder {
         for (const LadderPage& page : pages_) bytes += page.heap_bytes(layout_);
         return bytes;
     }
-    std::size_t settled_bytes(std::size_t n_classes, bool is_wide) const {
-        return bounds().settled_bytes(n_classes, is_wide);
-    }
-    std::size_t most_bytes_with(const Coming& coming, std::size_t before) const {
-        return bounds().most_bytes_with(coming, before);
-    }
-    template <class Rows>
-    std::size_t bytes_with(const Rows& rows, const Coming& coming, std::int64_t /*epoch*/) const {
-        return bounds().bytes_with(rows, coming);
-    }
+    LadderBounds bounds() const { return {config_, layout_, pages_, n_columns_}; }
 
     // Stores the pages that have a column with values.
     template <class Archive>
@@ -344,7 +330,6 @@ class SparseLadder {
 
     LadderPage& page_of(std::size_t column) { return pages_[column / kColumns]; }
     const LadderPage& page_of(std::size_t column) const { return pages_[column / kColumns]; }
-    LadderBounds bounds() const { return {config_, layout_, pages_, n_columns_}; }
 
     // Version of pages at the epochs of the ledgers.
     std::int64_t version() const {
@@ -477,8 +462,7 @@ class SparseLadder {
     // The parts of a page besides its slots.
     template <class Archive>
     void archive(Archive& ar, LadderPage& page) {
-        const auto n_slots = static_cast<std::size_t>(
-            kColumns - std::count(page.slot_of.begin(), page.slot_of.end(), 0));
+        const std::size_t n_slots = count_slots(page.slot_of);
         if (n_slots == 0) return;
         std::vector<double> atoms;
         std::vector<std::uint8_t> records;
@@ -509,11 +493,7 @@ class SparseLadder {
                     std::span<const std::uint8_t> records) {
         require(atoms.size() == n_slots && records.size() == n_slots);
         require(page.sums.size() % layout_.stride() == 0);
-        std::array<bool, kColumns + 1> taken{};
-        for (const std::uint8_t slot : page.slot_of) {
-            require(slot <= n_slots && (slot == 0 || !taken[slot]));
-            taken[slot] = true;
-        }
+        check_slots(page.slot_of, n_slots);
         std::array<bool, kColumns + 1> has_record{};
         std::size_t n_records = 0;
         for (std::size_t k = 0; k < n_slots; ++k) {

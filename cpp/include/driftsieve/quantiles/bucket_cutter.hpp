@@ -54,7 +54,7 @@ class BucketCutter {
 
         void reach(double weight, double value, const CutTarget& out) {
             while (edge < out.n_edges() && weight >= goal) {
-                out.edges[edge++] = value + 0.0;  // there is one zero, not two
+                out.edges[edge++] = value + 0.0;  // -0 becomes 0
                 goal = edge_goal(edge, total, out.n_bins);
             }
         }

@@ -31,21 +31,6 @@ inline Moments moments_of(const BlockColumn& run, std::size_t cls) {
                        run.begin[cls + 1] - begin);
 }
 
-// Computes the finest cell of each value of a run.
-inline void find_cells(const BlockColumn& run, Scratch& scratch) {
-    scratch.finest.resize(run.size());
-    kernels().finest_cells(run.data, run.size(), scratch.map.rule(), scratch.finest.data());
-}
-
-// The same, in new cells chosen for the run.
-inline void fit_cells(const BlockColumn& run, const Config& config, Scratch& scratch) {
-    scratch.values.resize(CellMap::sample_size(run.size()));
-    for (std::size_t i = 0; i < scratch.values.size(); ++i)
-        scratch.values[i] = run.data[i * CellMap::sample_step(run.size())];
-    scratch.map.fit(scratch.values, config.cells());
-    find_cells(run, scratch);
-}
-
 // Whether the cells of a long run are kept, for later runs to be counted into. With more classes
 // they would take more memory than a summary does.
 inline bool keeps_cells(std::size_t n_classes) {
@@ -64,10 +49,10 @@ inline void fold_column(FeatureState& state, const BlockColumn& run, const NewVa
     if (!is_long) {
         scratch.map = CellMap();  // no cells: the values are sorted
     } else if (state.counting.empty()) {
-        fit_cells(run, config, scratch);
+        scratch.fit({run.data, run.size()}, config.cells());
     } else {
         scratch.map = state.counting[0].map();
-        find_cells(run, scratch);
+        scratch.find({run.data, run.size()});
     }
     const double weight = state.weight(totals, weight_of(run), config);
     state.absorb({run, scratch.map, scratch.finest.data(), added.weight, weight}, config, scratch,

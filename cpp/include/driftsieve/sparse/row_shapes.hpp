@@ -58,6 +58,34 @@ void for_each_sparse_row(const CsrView<T, Index>& matrix, bool /*zeros_count*/, 
     }
 }
 
+// Calls use(column, values) with the values for which wanted(column, value) is true, column by
+// column, in the order of the rows.
+template <class Rows, class Wanted, class Use>
+void for_each_column(const Rows& rows, bool zeros_count, const Wanted& wanted, const Use& use) {
+    struct Given {
+        std::size_t column;
+        double value;
+    };
+    std::vector<Given> given;
+    for_each_sparse_row(rows, zeros_count, [&](std::size_t, const auto& row) {
+        for (std::size_t k = 0; k < row.count; ++k) {
+            const double value = static_cast<double>(row.values[k]) + 0.0;  // -0 becomes 0
+            const auto column = static_cast<std::size_t>(row.columns[k]);
+            if ((value != 0.0 || zeros_count) && wanted(column, value))
+                given.push_back({column, value});
+        }
+    });
+    std::stable_sort(given.begin(), given.end(),
+                     [](const Given& a, const Given& b) { return a.column < b.column; });
+    std::vector<double> values;
+    for (std::size_t i = 0; i < given.size();) {
+        const std::size_t column = given[i].column;
+        values.clear();
+        for (; i < given.size() && given[i].column == column; ++i) values.push_back(given[i].value);
+        use(column, values);
+    }
+}
+
 // Calls use(i, matrix) with sparse rows for a dense store of `width` features, a few at a time from
 // row i on, written out with `absent` for absent entries.
 template <class T, class Index, class Use>

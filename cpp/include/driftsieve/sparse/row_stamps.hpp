@@ -24,11 +24,10 @@ class RowStamps {
         weights_.reserve(n_rows);
         std::int64_t epoch = ledger.epoch;
         for (std::size_t i = 0; i < n_rows; ++i) {
-            const double time = info.times.empty() ? 0.0 : info.times[i];
+            const double time = info.time(i);
             epoch = std::max(epoch, fading.epoch_of(time));
             epochs_.push_back(epoch);
-            weights_.push_back((info.weights.empty() ? 1.0 : info.weights[i]) *
-                               fading.weight(time, epoch));
+            weights_.push_back(info.weight(i) * fading.weight(time, epoch));
         }
         all_1_ = !fading.fades() && std::all_of(weights_.begin(), weights_.end(),
                                                 [](double weight) { return weight == 1.0; });

@@ -56,9 +56,20 @@ class SparseBounds {
             std::size_t n_others = 0;
         };
         std::vector<Growth> growth(n_pages(coming.columns));
-        for_each_new_value(rows, [&](std::size_t column, bool is_first) {
-            ++(is_first ? growth[column / kColumns].n_new : growth[column / kColumns].n_others);
-        });
+        const auto is_new = [&](std::size_t column, double value) {
+            const SparsePage* page = column < n_columns_ ? &pages_[column / kColumns] : nullptr;
+            const std::size_t place = column % kColumns;
+            if (page == nullptr || !page->seen(place)) return true;
+            growth[column / kColumns].n_others +=
+                value != layout_.value(page->record(place, layout_));
+            return false;
+        };
+        const auto grow = [&](std::size_t column, std::span<const double> given) {
+            Growth& more = growth[column / kColumns];
+            ++more.n_new;
+            for (const double value : given) more.n_others += value != given[0];
+        };
+        for_each_column(rows, config_.absent_is_missing, is_new, grow);
         const RecordLayout layout = layout_with(coming.classes, coming.is_wide);
         const SparsePage none;
         std::size_t bytes = growth.size() * sizeof(SparsePage);
@@ -67,7 +78,7 @@ class SparseBounds {
             const std::size_t n_slots = page.n_slots(layout_) + growth[p].n_new;
             const std::size_t logged = page.log.size() + growth[p].n_others;
             bytes += SparsePage::room_for_records(n_slots) * layout.bytes() +
-                     room(logged) *
+                     capacity_for(logged) *
                          (coming.is_wide || !page.weights.empty() ? kLogged : sizeof(LoggedValue)) +
                      state_bytes(page, coming.classes, coming.is_wide);
             if (growth[p].n_others > 0 && page.waiting.empty()) bytes += kWaiting;
@@ -91,7 +102,6 @@ class SparseBounds {
     std::size_t n_columns_;
     std::size_t n_slots_;
 
-    static std::size_t room(std::size_t n) { return n == 0 ? 0 : std::bit_ceil(n); }
     static std::size_t n_pages(std::size_t n_columns) {
         return (n_columns + kColumns - 1) / kColumns;
     }
@@ -122,39 +132,6 @@ class SparseBounds {
                     (counted->map().size() + 2) * PackedSummary::bytes_of_row(n_classes, is_wide);
         }
         return bytes;
-    }
-
-    // Values that make records or may be logged: use(column, whether it makes a record).
-    template <class Rows, class Use>
-    void for_each_new_value(const Rows& rows, const Use& use) const {
-        struct Unseen {
-            std::size_t column, order;
-            double value;
-        };
-        std::vector<Unseen> unseen;
-        const bool zeros_count = config_.absent_is_missing;
-        for_each_sparse_row(rows, zeros_count, [&](std::size_t, const auto& row) {
-            for (std::size_t k = 0; k < row.count; ++k) {
-                const double value = static_cast<double>(row.values[k]);
-                const auto column = static_cast<std::size_t>(row.columns[k]);
-                if (value == 0.0 && !zeros_count) continue;
-                const SparsePage* page = column < n_columns_ ? &pages_[column / kColumns] : nullptr;
-                const std::size_t place = column % kColumns;
-                if (page == nullptr || !page->seen(place))
-                    unseen.push_back({column, unseen.size(), value});
-                else if (value != layout_.value(page->record(place, layout_)))
-                    use(column, false);
-            }
-        });
-        std::sort(unseen.begin(), unseen.end(), [](const Unseen& a, const Unseen& b) {
-            return a.column != b.column ? a.column < b.column : a.order < b.order;
-        });
-        for (std::size_t i = 0; i < unseen.size();) {
-            const Unseen& first = unseen[i];
-            use(first.column, true);
-            for (; i < unseen.size() && unseen[i].column == first.column; ++i)
-                if (unseen[i].value != first.value) use(first.column, false);
-        }
     }
 };
 

@@ -57,16 +57,14 @@ class SparseMoments {
         if constexpr (requires { rows.indptr; })
             if (n_threads > 1 && add_parts(rows, info, fading, n_threads)) return;
         for_each_sparse_row(rows, config_.absent_is_missing, [&](std::size_t i, const auto& row) {
-            add_row(info.classes[i], info.weights.empty() ? 1.0 : info.weights[i],
-                    info.times.empty() ? 0.0 : info.times[i], fading, row);
+            add_row(info.classes[i], info.weight(i), info.time(i), fading, row);
         });
     }
 
     // Adds `other` (passed by value, because it is consumed), which has other rows. Its column j is
     // target[j] here.
     void merge(SparseMoments other, std::span<const std::size_t> target,
-               std::span<const std::uint32_t> class_map, std::size_t n_classes,
-               unsigned /*n_threads*/) {
+               std::span<const std::uint32_t> class_map, std::size_t n_classes) {
         if (other.ledger_.empty()) return;
         advance(other.ledger_.epoch);
         other.advance(ledger_.epoch);
@@ -92,17 +90,13 @@ class SparseMoments {
     }
 
     // All rows as if their clock had read `ticks` more.
-    void shift_clock(double ticks, double latest, const Fading& fading, unsigned /*n_threads*/) {
+    void shift_clock(double ticks, double latest, const Fading& fading) {
         if (ledger_.empty()) return;
         const double factor = ledger_.shift(ticks, latest, fading);
         sums_.scale_to(ledger_.epoch, factor);
     }
 
-    Ledger ledger(std::size_t n_classes) const {
-        Ledger result = ledger_;
-        result.totals.resize(n_classes);
-        return result;
-    }
+    Ledger ledger(std::size_t n_classes) const { return ledger_.with_classes(n_classes); }
 
     // Returns a reader of features, including zeros: reader(lo, hi, fill, visit). If some features
     // never occurred, fill(column) is called first, for all features; then visit(j, column) for
@@ -131,6 +125,8 @@ class SparseMoments {
     }
 
     std::size_t nbytes() const { return sums_.nbytes(); }
+    // Upper bounds of nbytes(): see SparseBounds.
+    const SparseMoments& bounds() const { return *this; }
     std::size_t settled_bytes(std::size_t, bool) const { return nbytes(); }
 
     // Upper bound of nbytes(), at most `before` now, with these rows, which are not read.
@@ -141,7 +137,7 @@ class SparseMoments {
 
     // nbytes() after these rows.
     template <class Rows>
-    std::size_t bytes_with(const Rows& rows, const Coming& coming, std::int64_t) const {
+    std::size_t bytes_with(const Rows& rows, const Coming& coming) const {
         std::vector<std::size_t> late;
         std::vector<std::size_t> others;
         const bool zeros_count = config_.absent_is_missing;
@@ -181,8 +177,7 @@ class SparseMoments {
     void check(std::size_t n_features, std::size_t n_classes, double now,
                const Fading& fading) const {
         require(this->n_features() == n_features);
-        ledger_.check(n_classes, fading);
-        require(ledger_.empty() || !fading.fades() || ledger_.epoch <= fading.epoch_of(now));
+        ledger_.check(n_classes, fading, now);
     }
 
   private:

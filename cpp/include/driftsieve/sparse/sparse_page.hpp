@@ -14,11 +14,12 @@
 #include "driftsieve/base/require.hpp"
 #include "driftsieve/sparse/column_runs.hpp"
 #include "driftsieve/sparse/fold_column.hpp"
+#include "driftsieve/sparse/page_lists.hpp"
 #include "driftsieve/sparse/record_layout.hpp"
 
 namespace driftsieve {
 
-// Room to work in; each thread has its own.
+// Buffers; one for each thread.
 struct PageScratch {
     Scratch feature;
     ColumnRuns runs;
@@ -142,6 +143,9 @@ struct alignas(64) SparsePage {
         return is_complete;
     }
 
+    // Of a logged value.
+    double weight(std::size_t i) const { return weights.empty() ? 1.0 : weights[i]; }
+
     FeatureState* state_of(std::size_t place) {
         for (Summed& column : summed)
             if (column.place == place) return &column.state;
@@ -152,7 +156,7 @@ struct alignas(64) SparsePage {
     }
     FeatureState& make_state(std::size_t place) {
         if (FeatureState* known = state_of(place)) return *known;
-        make_room(summed, 1);
+        make_room(summed);
         return summed.emplace_back(Summed{place, {}}).state;
     }
 
@@ -167,7 +171,7 @@ struct alignas(64) SparsePage {
         for (std::size_t at = 0; at < records.size(); at += layout.units())
             layout.scale(reinterpret_cast<std::byte*>(&records[at]), factor);
         if (!log.empty() && weights.empty()) {
-            weights.reserve(std::bit_ceil(log.size()));
+            make_room(weights, log.size());
             weights.assign(log.size(), 1.0);
         }
         for (double& weight : weights) weight *= factor;
@@ -206,7 +210,7 @@ struct alignas(64) SparsePage {
         for (std::size_t i = 0; i < spent; ++i) {
             if (scratch.lists[i] == ColumnRuns::kNoList || std::isnan(log[i].value)) continue;
             ++not_new[scratch.lists[i]].count;
-            not_new[scratch.lists[i]].weight += weights.empty() ? 1.0 : weights[i];
+            not_new[scratch.lists[i]].weight += weight(i);
         }
         for (const Mark& mark : marks) {
             const std::size_t list = first_list[mark.place]++;
@@ -244,8 +248,8 @@ struct alignas(64) SparsePage {
 
     // Releases spare capacity.
     void shrink() {
-        shrink(log);
-        shrink(weights);
+        drop_spare_room(log);
+        drop_spare_room(weights);
     }
 
     // Gives the records another layout.
@@ -265,30 +269,16 @@ struct alignas(64) SparsePage {
         return n == 0 ? 0 : n <= 4 ? 4 : n <= 16 ? 16 : kColumns;
     }
     std::size_t heap_bytes(const RecordLayout& layout) const {
-        const auto room = [](std::size_t n) { return n == 0 ? 0 : std::bit_ceil(n); };
-        std::size_t bytes =
-            room_for_records(n_slots(layout)) * layout.bytes() +
-            room(log.size()) * sizeof(LoggedValue) + room(weights.size()) * sizeof(double) +
-            waiting.size() * sizeof(std::uint32_t) + room(summed.size()) * sizeof(Summed);
+        std::size_t bytes = room_for_records(n_slots(layout)) * layout.bytes() +
+                            capacity_for(log.size()) * sizeof(LoggedValue) +
+                            capacity_for(weights.size()) * sizeof(double) +
+                            waiting.size() * sizeof(std::uint32_t) +
+                            capacity_for(summed.size()) * sizeof(Summed);
         for (const Summed& column : summed) bytes += column.state.nbytes();
         return bytes;
     }
 
   private:
-    // For n more items.
-    template <class Items>
-    static void make_room(Items& items, std::size_t n) {
-        if (items.size() + n > items.capacity()) items.reserve(std::bit_ceil(items.size() + n));
-    }
-    template <class Items>
-    static void shrink(Items& items) {
-        if (items.capacity() <= std::bit_ceil(items.size())) return;
-        Items kept;
-        if (!items.empty()) kept.reserve(std::bit_ceil(items.size()));
-        kept.assign(items.begin(), items.end());
-        items.swap(kept);
-    }
-
     // Removes the values that are in a list.
     void drop(std::span<const std::uint32_t> lists) {
         const auto keep = [lists](auto* items) {

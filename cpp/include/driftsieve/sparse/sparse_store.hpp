@@ -63,8 +63,7 @@ class SparseStore {
     // Adds `other` (passed by value, because it is consumed), which has other rows. Its column j is
     // target[j] here.
     void merge(SparseStore other, std::span<const std::size_t> target,
-               std::span<const std::uint32_t> class_map, std::size_t n_classes,
-               unsigned /*n_threads*/) {
+               std::span<const std::uint32_t> class_map, std::size_t n_classes) {
         if (other.ledger_.empty()) return;
         if (other.keeps_squares()) keep_squares();
         if (keeps_squares()) other.keep_squares();
@@ -88,7 +87,7 @@ class SparseStore {
             for (std::size_t i = 0; i < theirs.log.size(); ++i) {
                 const LoggedValue& item = theirs.log[i];
                 add_value(target[p * kColumns + item.place], class_map[item.cls], item.value,
-                          theirs.weights.empty() ? 1.0 : theirs.weights[i]);
+                          theirs.weight(i));
             }
             for (const SparsePage::Summed& summed : theirs.summed) {
                 const std::size_t column = target[p * kColumns + summed.place];
@@ -132,7 +131,7 @@ class SparseStore {
     }
 
     // All rows as if their clock had read `ticks` more.
-    void shift_clock(double ticks, double latest, const Fading& fading, unsigned /*n_threads*/) {
+    void shift_clock(double ticks, double latest, const Fading& fading) {
         if (ledger_.empty()) return;
         Summary scratch;
         for (SparsePage& page : pages_) page.rebase(ledger_.epoch, layout_, scratch);
@@ -143,11 +142,7 @@ class SparseStore {
         }
     }
 
-    Ledger ledger(std::size_t n_classes) const {
-        Ledger result = ledger_;
-        result.totals.resize(n_classes);
-        return result;
-    }
+    Ledger ledger(std::size_t n_classes) const { return ledger_.with_classes(n_classes); }
 
     // Returns a reader of features, including zeros: reader(lo, hi, fill, visit), see SparseReader.
     // Several threads may use it.
@@ -163,16 +158,7 @@ class SparseStore {
         for (const SparsePage& page : pages_) bytes += page.heap_bytes(layout_);
         return bytes;
     }
-    std::size_t settled_bytes(std::size_t n_classes, bool is_wide) const {
-        return bounds().settled_bytes(n_classes, is_wide);
-    }
-    std::size_t most_bytes_with(const Coming& coming, std::size_t before) const {
-        return bounds().most_bytes_with(coming, before);
-    }
-    template <class Rows>
-    std::size_t bytes_with(const Rows& rows, const Coming& coming, std::int64_t /*epoch*/) const {
-        return bounds().bytes_with(rows, coming);
-    }
+    SparseBounds bounds() const { return {config_, layout_, pages_, n_columns_, n_slots_}; }
 
     // Stores the pages that have a column with values.
     template <class Archive>
@@ -199,8 +185,7 @@ class SparseStore {
     void check(std::size_t n_features, std::size_t n_classes, double now,
                const Fading& fading) const {
         require(n_columns_ == n_features);
-        ledger_.check(n_classes, fading);
-        require(ledger_.empty() || !fading.fades() || ledger_.epoch <= fading.epoch_of(now));
+        ledger_.check(n_classes, fading, now);
         for (const SparsePage& page : pages_) {
             if (page.records.empty()) continue;
             require(page.epoch <= ledger_.epoch && page.epoch > -(std::int64_t{1} << 54));
@@ -241,7 +226,6 @@ class SparseStore {
 
     SparsePage& page_of(std::size_t column) { return pages_[column / kColumns]; }
     const SparsePage& page_of(std::size_t column) const { return pages_[column / kColumns]; }
-    SparseBounds bounds() const { return {config_, layout_, pages_, n_columns_, n_slots_}; }
 
     void lay_out(const RecordLayout& layout) {
         for (SparsePage& page : pages_)
@@ -265,8 +249,7 @@ class SparseStore {
             };
             for (std::size_t i = 0; i < page.log.size(); ++i)
                 if (!std::isnan(page.log[i].value))
-                    add(page.log[i].place, page.log[i].cls,
-                        page.weights.empty() ? 1.0 : page.weights[i]);
+                    add(page.log[i].place, page.log[i].cls, page.weight(i));
             for (const SparsePage::Summed& column : page.summed) {
                 column.state.summary.load(ledger_.totals.size(), summary);
                 for (std::size_t i = 0; i < summary.size(); ++i)
@@ -329,8 +312,7 @@ class SparseStore {
             const std::size_t column = offset + item.place;
             if (column >= n_columns_) continue;
             SparsePage& page = page_of(column);
-            page.append(column % kColumns, item.cls, item.value,
-                        (from.weights.empty() ? 1.0 : from.weights[i]) * factor,
+            page.append(column % kColumns, item.cls, item.value, from.weight(i) * factor,
                         SparsePage::kNoBlocks);
             if (are_spent) page.spent = page.log.size();
         }
@@ -340,8 +322,7 @@ class SparseStore {
     // the weight and the number of rows of each class.
     template <class Archive>
     void archive(Archive& ar, SparsePage& page) {
-        const std::size_t n_slots = static_cast<std::size_t>(
-            kColumns - std::count(page.slots.begin(), page.slots.end(), 0));
+        const std::size_t n_slots = count_slots(page.slots);
         if (n_slots == 0) return;
         std::vector<double> numbers;
         if constexpr (requires { ar.expect_end(); }) {
@@ -374,12 +355,7 @@ class SparseStore {
         const std::size_t n_squares = count_of(layout_.squares(), n_classes);
         const std::size_t stride = 1 + n_squares + 2 * n_classes;
         require(numbers.size() == n_slots * stride);
-        std::array<bool, kColumns + 1> taken{};
-        const std::array<std::uint8_t, kColumns> slots = page.slots;
-        for (const std::uint8_t slot : slots) {
-            require(slot <= n_slots && (slot == 0 || !taken[slot]));
-            taken[slot] = true;
-        }
+        check_slots(page.slots, n_slots);
         page.records.reserve(SparsePage::room_for_records(n_slots) * layout_.units());
         page.records.resize(n_slots * layout_.units());
         for (std::size_t slot = 0; slot < n_slots; ++slot) {
