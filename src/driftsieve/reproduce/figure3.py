@@ -58,7 +58,7 @@ def figure3(run: ExperimentRun) -> Result:
         tables={"": table, "gain": _gains(scale, records)},
         figures={
             "adjusted": lambda alt: _panels(alt, scale, table, "adjusted"),
-            "alpha-0.9": lambda alt: _panels(alt, scale, table, "0.9"),
+            "decay-0.9": lambda alt: _panels(alt, scale, table, "0.9"),
         },
         claims=[*_winning(scale, records), _fewer(scale, table), _slower(scale, table)],
     )
