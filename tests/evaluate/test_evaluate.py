@@ -154,7 +154,7 @@ def test_batches_with_weights_and_times():
     assert 0 < river["accuracy"][0] < 1
 
 
-def test_learners_without_probabilities():
+def test_learner_without_probabilities_has_no_log_loss():
     X, y = drifting(400)
     screener = FeatureScreener(k=2, output="mask")
     frame = prequential(pairs(X, y), screener, Perceptron(), every=200)

@@ -20,7 +20,7 @@ from driftsieve.learners.annealing import Schedule, largest
 
 
 @parametrize_with_checks([SparseFSA(loss="logistic"), SparseFSA(loss="lorenz")])
-def test_scikit_learn_checks(estimator: SparseFSA, check: Any) -> None:
+def test_scikit_learn_checks_pass(estimator: SparseFSA, check: Any) -> None:
     check(estimator)
 
 

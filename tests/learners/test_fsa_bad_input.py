@@ -44,7 +44,7 @@ from driftsieve.learners import SparseFSA
         ({"half_life": "2d"}, "half_life must be an instance of float"),
     ],
 )
-def test_bad_parameters(params: dict[str, Any], message: str) -> None:
+def test_bad_parameters_are_errors(params: dict[str, Any], message: str) -> None:
     X, y, _ = linear(n=20)
     with pytest.raises((TypeError, ValueError), match=message):
         SparseFSA(**params).fit(X, y)

@@ -194,7 +194,7 @@ def test_rows_of_the_same_time_do_not_wait_for_ever():
 
 
 @pytest.mark.parametrize("p", [1, 2])
-def test_few_features(p):
+def test_few_features_have_finite_scores(p):
     X, y = leaping(3000, p=3)
     bank = fed(X[:, 1 : 1 + p], y, [500])
     assert np.isfinite(bank.scores()).all()
@@ -218,7 +218,7 @@ def test_one_class_at_first():
     assert bank.scores().argmax() == 2
 
 
-def test_many_classes():
+def test_every_score_finds_the_feature_that_separates_many_classes():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 12, 4000)
     X = rng.normal(size=(4000, 8))

@@ -156,7 +156,7 @@ def test_no_significant_feature_among_random_changes():
     assert significance(nothing) == "No feature is significant now."
 
 
-def test_headline_without_history():
+def test_headline_without_history_names_the_best_features():
     assert headline(None, content(), "rows") == "a, b and c separate the classes best."
 
 

@@ -45,7 +45,7 @@ def expected_failures(screener):
 
 
 @parametrize_with_checks(GRID, expected_failed_checks=expected_failures)
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks_pass(estimator, check):
     check(estimator)
 
 

@@ -70,7 +70,7 @@ def test_zeros_alone_are_padding(suffix: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
-def test_truncated_files(suffix: str, tmp_path: Path) -> None:
+def test_truncated_file_is_an_error_that_names_the_line(suffix: str, tmp_path: Path) -> None:
     packed = COMPRESS[suffix](LINES)
     path = write(tmp_path / f"a.svm.{suffix}", packed[: len(packed) // 2])
     for on_error in ("raise", "skip"):

@@ -81,7 +81,7 @@ def test_text_of_another_encoding(encoding: str, tmp_path: Path) -> None:
     ("suffix", "command"),
     [("gz", "gunzip -c"), ("bz2", "bunzip2 -c"), ("xz", "xz -dc"), ("zst", "zstd -dc")],
 )
-def test_compressed_standard_input(
+def test_compressed_standard_input_is_an_error_that_names_the_command(
     suffix: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     buffer = io.BytesIO(COMPRESS[suffix](LINES))
