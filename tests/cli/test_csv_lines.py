@@ -42,7 +42,7 @@ def test_names_are_quoted_as_the_csv_module_does(names, random):
 
 
 @pytest.mark.parametrize("known", [None, NumberedNames(7, 2000)])
-def test_names_by_number(known):
+def test_names_are_those_of_the_numbered_features(known):
     features = np.array([1999, 0, 12, 3])
     names = [f"x{f}" if known is None else known[f] for f in features.tolist()]
     cells = [csv_lines.integers(features), csv_lines.names(features, known)]
@@ -60,10 +60,10 @@ def test_long_names_are_written_in_small_parts(tmp_path, monkeypatch):
     rows = Batch.of(rng.normal(size=(50, 500)), np.arange(50) % 2, feature_names=names)
     bank = Bank(quantiles=False).update(rows)
     order = ranking.Ranking.of(bank, "t", 5)
-    ranking.write([order], tmp_path / "whole.csv")
+    ranking.write_rankings([order], tmp_path / "whole.csv")
     monkeypatch.setattr(csv_lines, "_MOST_BYTES", 1000)
     assert csv_lines.rows_together(order.names) < 20
-    ranking.write([order], tmp_path / "parts.csv")
+    ranking.write_rankings([order], tmp_path / "parts.csv")
     written = (tmp_path / "parts.csv").read_bytes()
     assert written == (tmp_path / "whole.csv").read_bytes()
     columns = [c if isinstance(c, list) else c.tolist() for c in order.columns().values()]

@@ -9,7 +9,7 @@ def best(scores: np.ndarray, k: int = 3) -> set[str]:
 
 
 def test_the_relevant_features_lead_before_and_after_the_drift() -> None:
-    _, before, after = demo.screen()
+    _, before, after = demo.screen_drifting_stream()
     assert best(before) == set(demo.BEFORE)
     assert best(after) == set(demo.AFTER)
 
@@ -22,8 +22,8 @@ def test_the_stream_depends_on_its_seed_alone() -> None:
     assert not np.array_equal(first[0], other[0])
 
 
-def test_main_prints_every_feature(capsys: pytest.CaptureFixture[str]) -> None:
-    demo.main()
+def test_both_rankings_have_every_feature(capsys: pytest.CaptureFixture[str]) -> None:
+    demo.print_rankings()
     printed = capsys.readouterr().out
     assert all(name in printed for name in demo.FEATURES)
     assert "20,000 rows" in printed

@@ -1,5 +1,7 @@
-"""The tests of a module or a header are found by its path."""
+"""What a reader searches for is found by its path or its name."""
 
+import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE, TESTS = ROOT / "src" / "driftsieve", ROOT / "tests"
 HEADERS, CPP_TESTS = ROOT / "cpp" / "include" / "driftsieve", ROOT / "cpp" / "tests"
+CPP = [ROOT / "cpp" / name for name in ("bind", "include", "src", "tests")]
 
 
 def paths(folder: Path, pattern: str) -> list[str]:
@@ -29,3 +32,24 @@ def test_each_module_of_the_top_has_tests(module: str) -> None:
 @pytest.mark.parametrize("folder", [path.name for path in HEADERS.iterdir() if path.is_dir()])
 def test_each_folder_of_headers_has_tests(folder: str) -> None:
     assert list((CPP_TESTS / folder).glob("test_*.cpp"))
+
+
+# The same thing in another library, and the commands, which are named as what they do.
+SHARED = {"FeatureScreener", "screen", "merge"}
+
+
+def public_names(module: Path) -> list[str]:
+    """Return the public classes and functions that a module defines."""
+    body = ast.parse(module.read_text()).body
+    named = (node for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef))
+    return [node.name for node in named if not node.name.startswith("_")]
+
+
+def test_no_two_modules_define_a_public_class_or_function_of_the_same_name() -> None:
+    names = Counter(name for path in PACKAGE.rglob("*.py") for name in public_names(path))
+    assert {name for name, count in names.items() if count > 1} == SHARED
+
+
+def test_no_two_headers_have_the_same_name() -> None:
+    names = Counter(path.name for folder in CPP for path in folder.rglob("*.hpp"))
+    assert [name for name, count in names.items() if count > 1] == []

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from driftsieve.reproduce import datasets
 from driftsieve.reproduce.fetch import SOURCES, FetchError, Source, download, fetch
-from driftsieve.reproduce.newsgroups import build
+from driftsieve.reproduce.newsgroups import build_news20
 
 
 class Site:
@@ -218,7 +218,7 @@ def test_newsgroups_in_order_of_date(tmp_path: Path) -> None:
     )
     folder = tmp_path / "news20_dated"
     folder.mkdir()
-    build(archive, folder)
+    build_news20(archive, folder)
     X, y = datasets.news20_binary(tmp_path)
     assert y.tolist() == [0, 1, 1]
     assert sparse.issparse(X)

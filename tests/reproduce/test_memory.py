@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from driftsieve.reproduce.memory import compared, result
+from driftsieve.reproduce.memory import rates_of, result
 from driftsieve.reproduce.memory_cost import Timed, measured
-from driftsieve.reproduce.memory_real import compared as compared_real
-from driftsieve.reproduce.memory_real import swap100
+from driftsieve.reproduce.memory_real import later_relevance, swap100
 from driftsieve.reproduce.memory_streams import KINDS, MemoryStream
 
 
@@ -20,7 +19,7 @@ def test_every_stream_has_as_many_true_features_at_all_times(kind):
 
 
 def test_learned_memory_is_compared_with_every_half_life():
-    records = compared(MemoryStream("leaps", 4800, 60, 6), ["t"])
+    records = rates_of(MemoryStream("leaps", 4800, 60, 6), ["t"])
     assert len(records) == 10 * 3
     found = result(records)
     assert len(found.tables[""]) == 1
@@ -30,7 +29,7 @@ def test_learned_memory_is_compared_with_every_half_life():
 def test_relevance_captured_on_a_stream():
     stream = swap100()
     part = type(stream)(stream.X[:3000], stream.y[:3000], (10,))
-    records = list(compared_real("swap100", part, "t"))
+    records = list(later_relevance("swap100", part, "t"))
     assert {record["memory"] for record in records} >= {"learned", np.inf}
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from driftsieve.reproduce.result import ExperimentRun, Result
-from driftsieve.reproduce.streams import TASKS, best, screen
+from driftsieve.reproduce.streams import TASKS, best, screen_task
 from driftsieve.scores import chi2
 
 Quick = Callable[[str], Result]
@@ -37,7 +37,7 @@ def test_the_binary_task_is_balanced(data_dir: Path) -> None:
 
 def test_best_are_the_largest_scores(data_dir: Path) -> None:
     task = TASKS["url"](ExperimentRun(quick=True, data=data_dir))
-    snapshot, _ = screen(task, 0)
+    snapshot, _ = screen_task(task, 0)
     chosen = best(snapshot, "chi2", 50)
     scores = chi2(snapshot)
     assert len(chosen) == 50

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from driftsieve._rows.labels import KINDS, check_text, integers, other_kind
+from driftsieve._rows.labels import KINDS, check_text, large_integers, other_kind
 
 _FEW_ROWS = 32
 _FEW_LABELS = 8  # comparing all rows with each of so few labels is faster than sorting the rows
@@ -69,7 +69,7 @@ class ClassIndex:
         if self.kind == "strings":
             check_text(new, "Labels")
         elif self.kind == "integers":
-            integers(self.values)
+            large_integers(self.values)
 
     @classmethod
     def restored(cls, values: Any, kind: Any) -> ClassIndex:
@@ -98,7 +98,7 @@ class ClassIndex:
     def array(self) -> NDArray[Any]:
         """Return the labels by number."""
         if self.kind == "integers" and self.values:
-            return integers(self.values)
+            return large_integers(self.values)
         return np.array(self.values, dtype=None if self.values else np.int64)
 
     def sorted(self) -> tuple[NDArray[Any], NDArray[np.uint32]]:

@@ -35,7 +35,7 @@ def matrix_of_frame(native: Any) -> tuple[NDArray[Any], tuple[str, ...] | None]:
             "that column."
         )
     for name, series in zip(frame.columns, frame.iter_columns(), strict=True):
-        if not (series.dtype.is_numeric() or series.dtype == nw.Boolean or is_nothing(series)):
+        if not (series.dtype.is_numeric() or series.dtype == nw.Boolean or has_no_type(series)):
             raise _not_numeric(name, series)
     if not frame.columns:
         return np.empty((len(frame), 0)), ()
@@ -67,7 +67,7 @@ def type_name(series: nw.Series[Any]) -> str:
     return str(getattr(native, "type", None) or native.dtype)
 
 
-def is_nothing(series: Any) -> bool:
+def has_no_type(series: Any) -> bool:
     """Whether a column has no type, and so no values."""
     return bool(series.dtype == nw.Unknown and series.null_count() == len(series))
 
@@ -85,7 +85,7 @@ def names_of_frame(columns: Sequence[Any]) -> tuple[str, ...] | None:
 
 def floats(series: nw.Series[Any]) -> NDArray[np.float64]:
     """Return the numbers of a series as float64, NaN for missing ones."""
-    if is_nothing(series):
+    if has_no_type(series):
         return np.full(len(series), np.nan)
     if has_integers(series):
         return series.to_numpy().astype(np.float64)  # pyarrow raises if a number would be rounded

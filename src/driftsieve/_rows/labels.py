@@ -45,7 +45,7 @@ def _labels_of_objects(values: list[Any]) -> NDArray[Any]:
         values = [int(v) if v == v // 1 and abs(v) < 2**63 else v for v in values]
         types = set(map(type, values))
     if types == {int}:
-        return integers(values)
+        return large_integers(values)
     if kinds in ({"booleans"}, {"integers"}):
         return np.asarray(values)
     checks = LabelChecks()
@@ -101,10 +101,10 @@ def other_kind(known: str | None, got: str) -> str:
 
 def is_missing_label(label: Any) -> bool:
     """Whether it is None, NaN, or the NA or NaT of pandas."""
-    return is_nothing(label) or bool(label != label)
+    return is_none_or_na(label) or bool(label != label)
 
 
-def is_nothing(value: Any) -> bool:
+def is_none_or_na(value: Any) -> bool:
     """Return whether it is None or the NA of pandas, which has no truth value."""
     return value is None or value is getattr(sys.modules.get("pandas"), "NA", None)
 
@@ -144,10 +144,10 @@ def refuse_masked(values: Any, what: str) -> None:
         raise TypeError(f"{what} must not be a masked array. Leave out the masked rows.")
 
 
-def integers(labels: list[int]) -> NDArray[Any]:
+def large_integers(labels: list[int]) -> NDArray[Any]:
     """Return large integers as labels with all digits, which numpy could lose.
 
-    >>> integers([2**64 - 1, 0])
+    >>> large_integers([2**64 - 1, 0])
     array([18446744073709551615,                    0], dtype=uint64)
     """
     low, high = min(labels), max(labels)

@@ -25,7 +25,7 @@ def demo(
 ) -> None:
     """Screen a small stream whose relevant features change half way."""
     if save is None:
-        stream.main()
+        stream.print_rankings()
         return
     check_output("--save", save, (".csv",))
     with atomic.replacing(save) as file:

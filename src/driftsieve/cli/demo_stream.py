@@ -56,7 +56,7 @@ def drifting_stream(
         yield X, np.where(fault, "fault", "normal")
 
 
-def screen() -> tuple[Bank, NDArray[np.float64], NDArray[np.float64]]:
+def screen_drifting_stream() -> tuple[Bank, NDArray[np.float64], NDArray[np.float64]]:
     """Screen the stream; return the bank and the mutual information before and after the drift."""
     batches = list(drifting_stream())
     bank = Bank(half_life=1000)
@@ -70,9 +70,9 @@ def screen() -> tuple[Bank, NDArray[np.float64], NDArray[np.float64]]:
     return bank, before, score(bank.snapshot())
 
 
-def main() -> None:
+def print_rankings() -> None:
     """Print the ranking before the drift and the current one."""
-    bank, before, after = screen()
+    bank, before, after = screen_drifting_stream()
     rank_before, rank_after = rank(before, True), rank(after, True)
 
     table = Table(title="Which features tell a fault from normal running?")
@@ -100,4 +100,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    print_rankings()

@@ -105,7 +105,7 @@ def digits_within(errors: Floats) -> list[int]:
     return [int(n) for n in np.clip(known, 2, _MOST_DIGITS)]
 
 
-def write(rankings: Sequence[Ranking], path: Path) -> None:
+def write_rankings(rankings: Sequence[Ranking], path: Path) -> None:
     """Replace the file by the complete rankings, in the format of its suffix."""
     with replacing(path) as file:
         WRITERS[path.suffix.lower()](rankings, file)

@@ -25,7 +25,7 @@ from driftsieve.cli.options import (
     half_life_of_text,
     has_duration,
 )
-from driftsieve.cli.ranking import WRITERS, write
+from driftsieve.cli.ranking import WRITERS, write_rankings
 from driftsieve.cli.run import Run, Settings
 from driftsieve.memory import LearnedBank
 from driftsieve.report import to_json
@@ -337,7 +337,7 @@ def _results(
     rankings = run.rankings()
     quality = show.quality_of(run.bank)
     if out is not None:
-        write(rankings, out)
+        write_rankings(rankings, out)
     if report is not None:
         reports.write(report, _report(run))
     report_left_out(run)

@@ -52,8 +52,8 @@ def with_choices(options: ScreenOptions, choices: Any, clock: ClockName) -> Scre
     return options
 
 
-class Known(NamedTuple):
-    """What follows from the state after a micro-batch."""
+class Predicted(NamedTuple):
+    """The scores and the memory that the state after a micro-batch predicts."""
 
     batch: int
     memory: StreamMemory
@@ -69,7 +69,7 @@ class StreamLearner:
 
     def __init__(self, state: StreamState, plan: Plan, clock: ClockName) -> None:
         self._state, self._plan, self._clock = state, plan, clock
-        self._known: Known | None = None
+        self._known: Predicted | None = None
 
     @property
     def memory(self) -> StreamMemory:
@@ -78,13 +78,13 @@ class StreamLearner:
             return StreamMemory.empty(len(self._plan.bank().half_lives))
         return self.known(self._state.latest).memory
 
-    def known(self, saved: Saved) -> Known:
+    def known(self, saved: Saved) -> Predicted:
         """Return what follows from a stored state; the latest result is kept."""
         if self._known is None or self._known.batch != saved.batch:
             self._known = self._review(saved)
         return self._known
 
-    def _review(self, saved: Saved) -> Known:
+    def _review(self, saved: Saved) -> Predicted:
         import pyarrow as pa
 
         plan, p = self._plan, saved.width
@@ -103,7 +103,7 @@ class StreamLearner:
             scores = Prediction(relevance, prior[0]).scores(plan.score_func)
             table = table.set_column(2, "score", pa.array(scores))
         summary = self._summary(memory, p, {"row": n_rows, "batch": saved.batch + 1})
-        return Known(saved.batch, memory, table.drop_columns("prior"), summary)
+        return Predicted(saved.batch, memory, table.drop_columns("prior"), summary)
 
     def _summary(self, memory: StreamMemory, n_features: int, ticks: dict[str, int]) -> Memory:
         bank = self._plan.bank()

@@ -67,7 +67,7 @@ def _make(
     # Imported here, because scikit-learn takes a second to import.
     from driftsieve.reproduce.datasets import MissingDataError, folder_of
     from driftsieve.reproduce.experiments import EXPERIMENTS
-    from driftsieve.reproduce.output import load_altair, write
+    from driftsieve.reproduce.output import load_altair, write_result
     from driftsieve.reproduce.result import ExperimentRun
 
     names = _chosen("NAME", name, list(EXPERIMENTS))
@@ -93,7 +93,7 @@ def _make(
             typer.echo(f"{key} is left out: {error}", err=True)
             left_out.append(key)
             continue
-        for path in write(result, key, out):
+        for path in write_result(result, key, out):
             print(path)
         for claim in result.claims:
             print("holds:" if claim.holds else "does not hold:", claim.published, claim.measured)

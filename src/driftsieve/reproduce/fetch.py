@@ -20,7 +20,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from driftsieve.exceptions import DriftsieveError
-from driftsieve.reproduce.newsgroups import build as build_news20
+from driftsieve.reproduce.newsgroups import build_news20
 
 _CHUNK = 1 << 20
 _TIMEOUT = 60  # seconds without a byte

@@ -19,7 +19,7 @@ from driftsieve.reproduce.result import (
     mean_over,
     mean_over_seeds,
 )
-from driftsieve.reproduce.streams import FSA, SGD, TASKS, best, learn, screen
+from driftsieve.reproduce.streams import FSA, SGD, TASKS, best, learn, screen_task
 
 HALF_LIVES = (500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, math.inf)
 QUICK_HALF_LIVES = (25, 100, 500, 2000, math.inf)
@@ -107,7 +107,7 @@ def _real(name: str, run: ExperimentRun) -> list[Record]:
     records: list[Record] = []
     for seed in run.track(range(run.seeds), f"half-life, {name}", run.seeds):
         for life in lives:
-            snapshot, _ = screen(task, seed, half_life=life)
+            snapshot, _ = screen_task(task, seed, half_life=life)
             for score in ("t", "mutual_info"):
                 columns = best(snapshot, score, task.selected)
                 records += learn(task, seed, columns, stream=name, score=score, fading=life)

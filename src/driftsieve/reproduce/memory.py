@@ -37,13 +37,13 @@ def memory(run: ExperimentRun) -> Result:
             stream = MemoryStream(kind, seed=seed)
             if run.quick:
                 stream = MemoryStream(kind, 16_000, 200, 20, seed)
-            found += compared(stream, SCORES)
+            found += rates_of(stream, SCORES)
         return found
 
     return result(run.over_seeds(one_seed, "memory"))
 
 
-def compared(stream: MemoryStream, scores: Iterable[str]) -> RecordTable:
+def rates_of(stream: MemoryStream, scores: Iterable[str]) -> RecordTable:
     """Mean detection rates over the second half of a stream, by memory and score."""
     return mean_over(_rates(stream, list(scores)), "row")
 

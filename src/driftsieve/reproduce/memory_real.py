@@ -39,7 +39,7 @@ RECENT = 2000
 
 
 @dataclass(frozen=True)
-class Stream:
+class RealStream:
     """Labelled rows in the order of time."""
 
     X: Any
@@ -49,7 +49,7 @@ class Stream:
     """Rows from one choice of features to the next."""
 
 
-def swap100() -> Stream:
+def swap100() -> RealStream:
     """100 normal features, ten relevant, the oldest of which is replaced every 2,000 rows."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40_000, 100))
@@ -63,16 +63,16 @@ def swap100() -> Stream:
             weights = np.append(weights[1:], rng.uniform(0.5, 1.5) * rng.choice([-1, 1]))
         rows = slice(start, start + 2000)
         y[rows] = X[rows][:, relevant] @ weights + rng.standard_normal(2000) > 0
-    return Stream(X, y, (10,))
+    return RealStream(X, y, (10,))
 
 
-STREAMS: dict[str, Callable[[Path], Stream]] = {
-    "elec2": lambda data: Stream(*elec2(data)[:2], (2,)),
-    "weather": lambda data: Stream(*table_stream(data, "weather"), (3,)),
-    "phishing": lambda data: Stream(*table_stream(data, "phishing"), (10,)),
-    "spam": lambda data: Stream(*spam(data), (100, 1000)),
-    "news20": lambda data: Stream(*news20_binary(data), (1000,), 2000),
-    "url": lambda data: Stream(*url_dense(data), (30,)),
+STREAMS: dict[str, Callable[[Path], RealStream]] = {
+    "elec2": lambda data: RealStream(*elec2(data)[:2], (2,)),
+    "weather": lambda data: RealStream(*table_stream(data, "weather"), (3,)),
+    "phishing": lambda data: RealStream(*table_stream(data, "phishing"), (10,)),
+    "spam": lambda data: RealStream(*spam(data), (100, 1000)),
+    "news20": lambda data: RealStream(*news20_binary(data), (1000,), 2000),
+    "url": lambda data: RealStream(*url_dense(data), (30,)),
     "swap100": lambda _data: swap100(),
 }
 QUICK = ("elec2", "weather", "phishing", "swap100")
@@ -85,7 +85,7 @@ def memory_real(run: ExperimentRun) -> Result:
     names = QUICK if run.quick else tuple(STREAMS)
     for name in run.track(names, "memory, real streams", len(names)):
         try:
-            records += compared(name, STREAMS[name](folder))
+            records += later_relevance(name, STREAMS[name](folder))
         except MissingDataError:
             if not records and name == names[-1]:
                 raise
@@ -93,7 +93,7 @@ def memory_real(run: ExperimentRun) -> Result:
     return Result({"": table}, claims=_claims(table))
 
 
-def compared(name: str, stream: Stream, score: str = "mutual_info") -> Iterator[Record]:
+def later_relevance(name: str, stream: RealStream, score: str = "mutual_info") -> Iterator[Record]:
     """Return the later relevance of the features chosen at each half-life and by the memory."""
     X = stream.X.astype(np.float64)
     y = stream.y

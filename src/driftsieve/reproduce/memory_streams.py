@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-Features = NDArray[np.int64]
+ColumnNumbers = NDArray[np.int64]
 N_SWAPS = 750
 
 KINDS = {
@@ -35,7 +35,7 @@ class MemoryStream:
     n_true: int = 100
     seed: int = 0
 
-    def true_at(self, row: int) -> Features:
+    def true_at(self, row: int) -> ColumnNumbers:
         """Return the features that are true in a row."""
         n, p, k = self.n_rows, self.n_features, self.n_true
         if self.kind.startswith("slide"):
@@ -56,7 +56,7 @@ class MemoryStream:
         return order[passed * k : (passed + 1) * k]
 
     @cached_property
-    def _swapped(self) -> list[Features]:
+    def _swapped(self) -> list[ColumnNumbers]:
         rng = np.random.default_rng([self.seed, 2])
         order = rng.permutation(self.n_features)
         found = []

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 
-def build(archive: Path, folder: Path) -> None:
+def build_news20(archive: Path, folder: Path) -> None:
     """Build `X_csr.npz` and `meta.npz` from the archive of the 19,997 messages.
 
     Headers except the date are left out, and so are terms of a single message and messages without

@@ -21,7 +21,7 @@ def load_altair() -> Any:
         ) from error
 
 
-def write(result: Result, name: str, folder: Path) -> list[Path]:
+def write_result(result: Result, name: str, folder: Path) -> list[Path]:
     """Write a result into a folder and return the files in order."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []

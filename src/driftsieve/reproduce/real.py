@@ -18,7 +18,7 @@ from driftsieve.reproduce.result import (
     gain,
     listed,
 )
-from driftsieve.reproduce.streams import BATCH, DECAY, FSA, SGD, TASKS, best, learn, screen
+from driftsieve.reproduce.streams import BATCH, DECAY, FSA, SGD, TASKS, best, learn, screen_task
 
 WITH, WITHOUT = "with", "without"
 MOMENTS, BINNED = ("t", "fisher"), ("mutual_info", "chi2", "gini")
@@ -34,7 +34,7 @@ def real_stream(name: str, run: ExperimentRun) -> Result:
         records += learn(task, seed, None, adaptation="-", screen="none")
         records += learn(task, seed, chosen, adaptation="-", screen="random")
         for adaptation, decay in ((WITH, DECAY), (WITHOUT, 1.0)):
-            snapshot, seconds = screen(task, seed, decay=decay, clock="batch")
+            snapshot, seconds = screen_task(task, seed, decay=decay, clock="batch")
             for score in SCORE_TITLES:
                 columns = best(snapshot, score, task.selected)
                 found = learn(task, seed, columns, adaptation=adaptation, screen=score)

@@ -91,7 +91,7 @@ def _task(X: Any, y: NDArray[np.int64], n_train: int, **sizes: int) -> Task:
     return Task(X, y, n_train, **sizes)
 
 
-def screen(task: Task, seed: int, **fading: Any) -> tuple[Snapshot, float]:
+def screen_task(task: Task, seed: int, **fading: Any) -> tuple[Snapshot, float]:
     """Return the snapshot of a bank with the training rows, and the seconds it took."""
     X, y = task.train(seed)
     begin = perf_counter()

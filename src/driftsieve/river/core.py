@@ -22,7 +22,7 @@ from driftsieve.river.dict_bank import DictBank
 from driftsieve.river.known import as_labels
 from driftsieve.scores import ScoreFunction, rank, score_of
 from driftsieve.screener.checks import check_bins
-from driftsieve.screener.reading import compared, first_features, warn_unscored
+from driftsieve.screener.reading import first_features, n_compared, warn_unscored
 from driftsieve.selection.rules import RULES, choice_of, selected
 
 
@@ -155,7 +155,7 @@ class FeatureScreener(base.SupervisedTransformer, base.MiniBatchSupervisedTransf
             learning = {
                 "score_func": score_func,
                 "n_bins": n_bins,
-                "k": compared(self._choice),
+                "k": n_compared(self._choice),
             }
         self._bank = DictBank(
             learning=learning,

@@ -16,7 +16,7 @@ from driftsieve._arguments import check_choice
 from driftsieve._core import NO_ROOM, TAKEN, RowCollector, Turn
 from driftsieve._core import Bank as CoreBank
 from driftsieve._rows.frames import as_frame
-from driftsieve._rows.labels import is_nothing
+from driftsieve._rows.labels import is_none_or_na
 from driftsieve._state.limits import Limits, Sizes
 from driftsieve._state.settings import check_times, fading_of, refuse_digit_dates
 from driftsieve.bank import Bank, ClockName
@@ -130,9 +130,9 @@ class DictBank:
                 self.flush()  # reviews are at fixed numbers of rows
         except TypeError:
             check_types(x, y, w, time)
-            if self.missing == "error" or not any(map(is_nothing, x.values())):
+            if self.missing == "error" or not any(map(is_none_or_na, x.values())):
                 raise
-            filled = {key: math.nan if is_nothing(value) else value for key, value in x.items()}
+            filled = {key: math.nan if is_none_or_na(value) else value for key, value in x.items()}
             self._add_one(filled, y, w, time)
 
     def _append_new(

@@ -30,7 +30,7 @@ from driftsieve.screener.reading import (
     BANK_PARAMETERS,
     LIMIT_PARAMETERS,
     Readings,
-    compared,
+    n_compared,
     new_bank,
 )
 from driftsieve.screener.selector import BankSelector
@@ -337,7 +337,7 @@ class FeatureScreener(BankSelector):
         self.bank_.set_limits(**{name: getattr(self, name) for name in LIMIT_PARAMETERS})
         self.bank_.n_threads = self.n_threads
         if isinstance(self.bank_, LearnedBank):
-            self.bank_.n_bins, self.bank_.k = self.n_bins, compared(choice_of(self, self._score))
+            self.bank_.n_bins, self.bank_.k = self.n_bins, n_compared(choice_of(self, self._score))
         # before the update, because an interrupt may come right after it
         self._readings = self._no_readings(self.bank_)
         return self.bank_

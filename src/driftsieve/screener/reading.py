@@ -39,10 +39,10 @@ def new_bank(
             f"decay and half_life must not both be given, got {decay} and "
             f"{parameters['half_life']!r}."
         )
-    return LearnedBank(score_func, n_bins=n_bins, k=compared(choice), **parameters)
+    return LearnedBank(score_func, n_bins=n_bins, k=n_compared(choice), **parameters)
 
 
-def compared(choice: Choice) -> int | None:
+def n_compared(choice: Choice) -> int | None:
     """Return the number of best features by which half-lives are compared; None for a tenth."""
     return int(choice.value) if choice.rule == "k" else None
 

@@ -19,10 +19,10 @@ _MANY = 10  # number of rows from which on a label that occurs only once is susp
 _ENOUGH = 100  # number of values from which on a text column without repeated values is noted
 _NOTED = 0.1  # share of numbers from which on a warning about a text column is due
 
-Cells = Sequence[str]
+CsvRow = Sequence[str]
 
 
-def has_header(first: Cells, rows: Sequence[Cells], options: Options, numbers: Numbers) -> bool:
+def has_header(first: CsvRow, rows: Sequence[CsvRow], options: Options, numbers: Numbers) -> bool:
     """Return whether the first row is a header.
 
     It is one if it has no number, or a name that an option gives. Otherwise the other rows decide:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from driftsieve.exceptions import SourceError
 from driftsieve.sources.files.paths import File, quick_pyarrow
 
-Chunk = TypeVar("Chunk")
+Given = TypeVar("Given")
 Parsed = TypeVar("Parsed")
 
 _LARGE = 4 << 20  # bytes of a file per thread
@@ -27,8 +27,8 @@ def n_ahead(file: File, batch_size: int) -> int:
 
 
 def ahead(
-    tasks: Iterable[tuple[Chunk, Callable[[], Parsed]]], n: int
-) -> Iterator[tuple[Chunk, Parsed]]:
+    tasks: Iterable[tuple[Given, Callable[[], Parsed]]], n: int
+) -> Iterator[tuple[Given, Parsed]]:
     """Yield each chunk with the result of its task, in order; ``n`` threads run the tasks.
 
     A ``SourceError`` of a task is raised at the same chunk as without threads.
@@ -38,7 +38,7 @@ def ahead(
             yield chunk, task()
         return
     source = iter(tasks)
-    pending: deque[tuple[Chunk, Future[Parsed]]] = deque()
+    pending: deque[tuple[Given, Future[Parsed]]] = deque()
     end: Exception | None = None
     pool = ThreadPoolExecutor(n)
     try:

@@ -14,7 +14,7 @@ from driftsieve.sources.files.paths import READ_ERRORS, File, opened
 
 MAX_LINE = 64 << 20  # bytes; a longer line means a file without line ends
 BLOCK = 1 << 16
-MAGIC = {
+SIGNATURES = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
@@ -123,7 +123,7 @@ class Text:
 
     def _start(self, data: bytes) -> bytes:
         self._at_start = False
-        for magic, kind in MAGIC.items():
+        for magic, kind in SIGNATURES.items():
             if data.startswith(magic):
                 raise self._error(
                     f"A file must have the format of its suffix, got a {kind} file.", kind

@@ -19,8 +19,8 @@ from driftsieve._rows.frames import (
     as_frame,
     floats,
     has_integers,
+    has_no_type,
     index_columns,
-    is_nothing,
     names_of_frame,
     type_name,
 )
@@ -127,7 +127,7 @@ def table_of(frame: nw.DataFrame[Any], roles: Roles, texts: Collection[str] = ()
     columns = zip(map(str, frame.columns), frame.iter_columns(), strict=True)
     return {
         name: [None] * len(series)
-        if name in texts and is_nothing(series)
+        if name in texts and has_no_type(series)
         else _usable(series, name, roles)
         for name, series in columns
         if name not in roles.drop
@@ -186,7 +186,7 @@ def _values(series: nw.Series[Any], name: str, roles: Roles) -> Values:
         )
     if name in (roles.target, roles.sample_weight, roles.time):
         advice = "Use text or integers for labels, numbers for weights and times."
-    elif is_nothing(series):
+    elif has_no_type(series):
         return floats(series)
     else:
         advice = f"Leave it out with {arg('drop')}."
