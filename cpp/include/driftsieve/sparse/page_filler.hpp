@@ -188,18 +188,18 @@ class PageFiller {
         worker.others.resize(values.size());
         std::uint32_t* const others = worker.others.data();
         std::size_t n_others = 0;
-        std::byte* records = page.first_record() - record_bytes;  // slots count from 1
+        std::byte* records = page.first_record();
         for (std::size_t k = 0; k < values.size(); ++k) {
             const auto [value, column, row] = values[k];
             const std::size_t place = column % kColumns;
             if (!page.seen(place)) [[unlikely]] {
                 page.admit(place, value, config_.absent_is_missing, layout_);
                 ++worker.n_admitted;
-                records = page.first_record() - record_bytes;
+                records = page.first_record();
             }
             const std::uint32_t cls = classes[row];
             const double weight = kWithSquares ? stamps_.weight(first_row + row) : 1.0;
-            std::byte* record = records + page.slots[place] * record_bytes;
+            std::byte* record = records + (page.slot_of[place] - 1u) * record_bytes;
             std::byte* of_class = record + layout.weight_at(cls);
             if constexpr (kWithSquares) {
                 std::byte* sum = record + layout.squared_at(place_in(layout.squares(), cls));
