@@ -129,8 +129,8 @@ def _integral(labels: NDArray[Any]) -> NDArray[np.int64]:
     if bad.any():
         row = int(bad.argmax())
         raise RowError(
-            "Unknown label type: continuous. Labels must be strings, booleans or whole numbers, got "
-            f"{float(labels[row])}",
+            "Unknown label type: continuous. Labels must be strings, booleans or whole numbers, "
+            f"got {float(labels[row])}",
             row,
             ". Cut a numeric target into a few classes first.",
         )

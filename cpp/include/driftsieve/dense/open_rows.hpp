@@ -51,8 +51,7 @@ class OpenRows {
                                        most * rows.n_cols));
         reached_ = std::max(reached_, n_values);
         if (!is_in_place(rows)) {
-            const std::size_t width = rows.n_cols;
-            const bool past_cache = rows.n_rows * width > kInCache || most * width > kBlockInCache;
+            const bool past_cache = most * rows.n_cols > kInCache;
             const bool finite =
                 copy_rows(rows, values_.data() + values_.size(), past_cache, n_threads);
             walk_.step(rows);
@@ -158,10 +157,8 @@ class OpenRows {
 
   private:
     static constexpr std::size_t kFirstRoom = std::size_t{1} << 25;  // values
-    // Values of a batch, or of a block of single rows, that fit into a cache.
-    static constexpr std::size_t kInCache = std::size_t{1} << 17;
-    static constexpr std::size_t kBlockInCache = std::size_t{1} << 22;
-
+    // Values of a block that fit into a cache. A batch may be larger.
+    static constexpr std::size_t kInCache = std::size_t{1} << 22;
     // Values that a thread copies at a time.
     static constexpr std::size_t kPart = std::size_t{1} << 14;
 

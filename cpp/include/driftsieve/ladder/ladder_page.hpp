@@ -350,7 +350,7 @@ struct alignas(64) LadderPage {
     void load_alone(std::size_t rung, const double* line, std::size_t stride, std::int64_t epoch,
                     std::uint64_t places, const LadderLayout& layout, const RecordLayout& to,
                     SparsePage& page) const {
-        page.slots.fill(0);
+        page.slot_of.fill(0);
         page.records.clear();
         page.log.clear();
         page.weights.clear();

@@ -171,7 +171,7 @@ class BinCutter {
                         if (i == members_.size()) reached = cell_end;
                         for (; edge < n_edges && reached >= goal;
                              goal = edge_goal(edge, total, out.n_bins))
-                            out.edges[edge++] = value + 0.0;  // there is one zero, not two
+                            out.edges[edge++] = value + 0.0;  // -0 becomes 0
                     }
                 }
                 reached = cell_end;

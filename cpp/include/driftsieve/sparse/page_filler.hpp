@@ -188,18 +188,23 @@ class PageFiller {
         worker.others.resize(values.size());
         std::uint32_t* const others = worker.others.data();
         std::size_t n_others = 0;
-        std::byte* records = page.first_record() - record_bytes;  // slots count from 1
+        // an address, because slots count from 1 and a pointer must not point before the records
+        const auto before_records = [&] {
+            return reinterpret_cast<std::uintptr_t>(page.first_record()) - record_bytes;
+        };
+        std::uintptr_t records = before_records();
         for (std::size_t k = 0; k < values.size(); ++k) {
             const auto [value, column, row] = values[k];
             const std::size_t place = column % kColumns;
             if (!page.seen(place)) [[unlikely]] {
                 page.admit(place, value, config_.absent_is_missing, layout_);
                 ++worker.n_admitted;
-                records = page.first_record() - record_bytes;
+                records = before_records();
             }
             const std::uint32_t cls = classes[row];
             const double weight = kWithSquares ? stamps_.weight(first_row + row) : 1.0;
-            std::byte* record = records + page.slots[place] * record_bytes;
+            auto* record =
+                reinterpret_cast<std::byte*>(records + page.slot_of[place] * record_bytes);
             std::byte* of_class = record + layout.weight_at(cls);
             if constexpr (kWithSquares) {
                 std::byte* sum = record + layout.squared_at(place_in(layout.squares(), cls));

@@ -36,7 +36,7 @@ struct PageScratch {
 struct alignas(64) SparsePage {
     static constexpr std::size_t kColumns = 64;
 
-    std::array<std::uint8_t, kColumns> slots{};                     // plus 1; 0: never seen
+    std::array<std::uint8_t, kColumns> slot_of{};                   // plus 1; 0: never seen
     std::vector<RecordUnit> records;                                // by slot
     std::int64_t epoch = std::numeric_limits<std::int64_t>::min();  // of all weights
     std::vector<LoggedValue> log;
@@ -59,28 +59,28 @@ struct alignas(64) SparsePage {
     };
     std::vector<Mark> marks;  // during an update, those of blocks that are not summed up yet
 
-    bool seen(std::size_t place) const { return slots[place] != 0; }
+    bool seen(std::size_t place) const { return slot_of[place] != 0; }
     std::size_t n_slots(const RecordLayout& layout) const {
         return records.size() / layout.units();
     }
     std::byte* first_record() { return reinterpret_cast<std::byte*>(records.data()); }
     std::byte* record(std::size_t place, const RecordLayout& layout) {
-        return first_record() + (slots[place] - 1u) * layout.bytes();
+        return first_record() + (slot_of[place] - 1u) * layout.bytes();
     }
     const std::byte* record(std::size_t place, const RecordLayout& layout) const {
         return reinterpret_cast<const std::byte*>(records.data()) +
-               (slots[place] - 1u) * layout.bytes();
+               (slot_of[place] - 1u) * layout.bytes();
     }
     // Prefetches what adding a value needs: first the page itself, and later what it points to.
     void prefetch() const {
-        __builtin_prefetch(&slots);
+        __builtin_prefetch(&slot_of);
         __builtin_prefetch(&records);
         __builtin_prefetch(&waiting);
     }
     void prefetch(std::size_t place, std::size_t record_bytes) const {
         const auto at = reinterpret_cast<std::uintptr_t>(records.data());
         __builtin_prefetch(
-            reinterpret_cast<const void*>(at + slots[place] * record_bytes - record_bytes));
+            reinterpret_cast<const void*>(at + slot_of[place] * record_bytes - record_bytes));
         if (waiting.empty()) return;
         __builtin_prefetch(&waiting[place]);
         __builtin_prefetch(log.data() + log.size());
@@ -96,7 +96,7 @@ struct alignas(64) SparsePage {
         if (n * layout.units() > records.capacity())
             records.reserve(room_for_records(n) * layout.units());
         records.resize(n * layout.units());
-        slots[place] = static_cast<std::uint8_t>(n_slots(layout));
+        slot_of[place] = static_cast<std::uint8_t>(n_slots(layout));
         layout.set_value(record(place, layout), std::isnan(value) || (value == 0.0 && !zeros_count)
                                                     ? kNoAtom
                                                     : value + 0.0);  // -0 becomes 0

@@ -172,10 +172,10 @@ class SparseStore {
             layout_ = RecordLayout(ledger_.totals.size(), squares);
             *this = SparseStore(config_, slots.size(), ledger_, layout_);
             for (std::size_t j = 0; j < slots.size(); ++j)
-                page_of(j).slots[j % kColumns] = slots[j];
+                page_of(j).slot_of[j % kColumns] = slots[j];
         } else {
             for (std::size_t j = 0; j < n_columns_; ++j)
-                slots.push_back(page_of(j).slots[j % kColumns]);
+                slots.push_back(page_of(j).slot_of[j % kColumns]);
             ar(squares, slots);
         }
         for (SparsePage& page : pages_) archive(ar, page);
@@ -322,7 +322,7 @@ class SparseStore {
     // the weight and the number of rows of each class.
     template <class Archive>
     void archive(Archive& ar, SparsePage& page) {
-        const std::size_t n_slots = count_slots(page.slots);
+        const std::size_t n_slots = count_slots(page.slot_of);
         if (n_slots == 0) return;
         std::vector<double> numbers;
         if constexpr (requires { ar.expect_end(); }) {
@@ -355,7 +355,7 @@ class SparseStore {
         const std::size_t n_squares = count_of(layout_.squares(), n_classes);
         const std::size_t stride = 1 + n_squares + 2 * n_classes;
         require(numbers.size() == n_slots * stride);
-        check_slots(page.slots, n_slots);
+        check_slots(page.slot_of, n_slots);
         page.records.reserve(SparsePage::room_for_records(n_slots) * layout_.units());
         page.records.resize(n_slots * layout_.units());
         for (std::size_t slot = 0; slot < n_slots; ++slot) {
