@@ -128,6 +128,20 @@ def test_separate_process_exits_the_same_way(spawn, folder):
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("rows", "advice"),
+    [
+        ("1,2\n1,2,0\n", "Pass --on-error skip to leave such rows out."),
+        ("1,2,\n1,2,0\n", "Pass --on-error skip to leave such rows out."),  # no label
+        ("1,,0\n1,2,1\n", "Pass --missing ignore to leave missing values out."),
+        ("1,2,0.5\n1,2,1\n", "with continuous values (here 0.5)."),  # all rows are such rows
+    ],
+)
+def test_error_of_a_row_says_which_option_to_pass(rows, advice, call, folder):
+    (folder / "a.csv").write_text(f"a,b,y\n{rows}")
+    assert call("screen", "a.csv", "--target", "y").err.endswith(f" {advice}\n")
+
+
 def test_outputs_of_an_earlier_run_are_left_as_they_were(call, folder):
     (folder / "a.csv").write_text("a,y\n1,0\nx,1\n")
     for name in ("r.csv", "r.html"):
@@ -227,7 +241,7 @@ def test_labels_that_change_their_kind_name_the_rows(call, folder):
         code, _, err = call("screen", "a.jsonl", "--target", "y", "--batch-size", size)
         assert code == 2
         kept = "Labels must be booleans, as in earlier rows"
-        assert err == f"driftsieve: a.jsonl, line 11: {kept}, got 0 of type int\n"
+        assert err.startswith(f"driftsieve: a.jsonl, line 11: {kept}, got 0 of type int. Pass")
     for name, labels in {"a.parquet": [True, False], "b.parquet": [1, 0]}.items():
         pd.DataFrame({"a": [1, 2], "y": labels}).to_parquet(folder / name)
     code, _, err = call("screen", "a.parquet", "b.parquet", "--target", "y")

@@ -96,7 +96,7 @@ def test_failed_allocation_is_a_source_error(
 def test_columns_of_one_name(tmp_path: Path) -> None:
     twice = TABLE.append_column("a", pa.array([3.0, 4.0]))
     (tmp_path / "a.arrow").write_bytes(stream(twice))
-    with pytest.raises(SourceError, match=r"Column names must differ, got 'a' 2 times."):
+    with pytest.raises(SourceError, match=r"Column names must differ, got 'a' 2 times\. Rename"):
         list(ds.as_batches(tmp_path / "a.arrow", target="y"))
 
 

@@ -8,6 +8,7 @@ from typing import Literal, cast
 
 import numpy as np
 
+from driftsieve._arguments import arg
 from driftsieve.batch import Batch, Missing
 from driftsieve.exceptions import RowError, SourceError
 from driftsieve.sources.base import Encoded, Part, Rows
@@ -147,9 +148,15 @@ class Batches(Iterator[Batch]):
             where = f"row {row + offset}" if rows.lines is None else f"line {rows.lines[offset]}"
             return SourceError(cause, name, where)
 
+        def refused(offset: int, cause: str) -> SourceError:
+            problem = error(offset, cause)
+            if "Pass " not in cause and not cause.startswith("Unknown label type"):
+                problem.add_note(f"Pass {arg('on_error', 'skip')} to leave such rows out.")
+            return problem
+
         bad = {offset: cause for offset, cause in rows.bad.items() if offset >= resumed}
         if bad and self._on_error == "raise":
-            raise error(min(bad), bad[min(bad)])
+            raise refused(min(bad), bad[min(bad)])
         batch = None
         if rows.encoded is not None:
             kept = rows.kept
@@ -162,7 +169,7 @@ class Batches(Iterator[Batch]):
             try:
                 batch, causes = self._usable(encoded, len(kept))
             except RowError as problem:
-                raise error(int(kept[problem.row]), problem.cause) from problem
+                raise refused(int(kept[problem.row]), problem.cause) from problem
             except (ValueError, TypeError) as problem:
                 raise SourceError(problem, name) from problem
             bad |= {int(kept[offset]): cause for offset, cause in causes.items()}

@@ -241,7 +241,10 @@ def test_a_quote_within_a_field_is_a_character(tmp_path: Path) -> None:
 
 def test_invalid_csv_headers_are_an_error(tmp_path: Path) -> None:
     twice = write(tmp_path / "a.csv", "x,y,x\n1,2,3\n")
-    assert error_of(twice, target="y") == ": Column names must differ, got 'x' 2 times."
+    assert (
+        error_of(twice, target="y")
+        == ": Column names must differ, got 'x' 2 times. Rename one of them."
+    )
     invalid = write(tmp_path / "b.csv", b"x,\xe9\n1,2\n")
     found = error_of(invalid, target="x")
     assert found.startswith(

@@ -134,9 +134,13 @@ def test_names_that_a_bank_refuses() -> None:
     with pytest.raises(TypeError, match="all input features have string names"):
         list(as_batches(mixed_names, target="y"))
     alike = pd.DataFrame([[1, 2, 0]], columns=[1, "1", "y"])
-    with pytest.raises(SourceError, match=r"^Column names must differ, got '1' 2 times\.$"):
+    with pytest.raises(
+        SourceError, match=r"^Column names must differ, got '1' 2 times\. Rename one of them\.$"
+    ):
         list(as_batches(alike, target="y"))
-    with pytest.raises(SourceError, match=r"^row 1: Keys must differ as text, got 1 and '1'.$"):
+    with pytest.raises(
+        SourceError, match=r"^row 1: Keys must differ as text, got 1 and '1'\.\nPass"
+    ):
         list(as_batches([{1: 2.0, "y": 0}, {1: 1.0, "1": 2.0, "y": 0}], target="y"))
 
 
@@ -160,6 +164,10 @@ def test_error_suggests_the_column_with_a_similar_name() -> None:
     frame = pd.DataFrame({"amount": [0.5], "is_fraud": [1]})
     with pytest.raises(SourceError, match=r"got 'isfraud'. Did you mean 'is_fraud'\?$"):
         as_batches(frame, target="isfraud")
+    with pytest.raises(SourceError, match=r"Did you mean 'amount'\?$"):
+        as_batches(frame, target=" AMOUNT")
+    with pytest.raises(SourceError, match=r"Name each column separately\.$"):
+        as_batches(frame, target="is_fraud", drop="amount, is_fraud")
 
 
 def test_sparse_column_of_a_frame_is_named_in_the_error() -> None:

@@ -219,11 +219,23 @@ def find_column(columns: Sequence[str], wanted: ColumnRef) -> str:
     try:
         return columns[int(wanted)]
     except (ValueError, TypeError, IndexError):
-        close = get_close_matches(str(wanted), columns, 1)
-        advice = f" Did you mean {close[0]!r}?" if close else ""
         raise SourceError(
-            f"A column must be one of {_list(columns)}, got {wanted!r}.{advice}"
+            f"A column must be one of {_list(columns)}, got {wanted!r}.{_advice(columns, wanted)}"
         ) from None
+
+
+def _advice(columns: Sequence[str], wanted: ColumnRef) -> str:
+    """Return a sentence on what may have been meant, or "".
+
+    >>> _advice(["when", "kind"], "KIND"), _advice(["when", "kind"], "when, kind")
+    (" Did you mean 'kind'?", ' Name each column separately.')
+    """
+    parts = str(wanted).split(",")
+    if len(parts) > 1 and all(part.strip() in columns for part in parts):
+        return " Name each column separately."
+    plain = {column.strip().casefold(): column for column in columns}
+    close = get_close_matches(str(wanted).strip().casefold(), plain, 1)
+    return f" Did you mean {plain[close[0]]!r}?" if close else ""
 
 
 def category(value: Any) -> str | None:
@@ -249,7 +261,9 @@ def check_unique(columns: Sequence[str]) -> None:
     """Raise an error if two columns have the same name."""
     name, times = Counter(columns).most_common(1)[0] if columns else ("", 0)
     if times > 1:
-        raise SourceError(f"Column names must differ, got {name!r} {times} times.")
+        raise SourceError(
+            f"Column names must differ, got {name!r} {times} times. Rename one of them."
+        )
 
 
 def second(value: str | None) -> float:
