@@ -124,9 +124,7 @@ class Memory:
         if not self.n_reviews:
             return f"{length} There are too few rows to learn from."
         if math.isnan(self.gain):
-            return (
-                f"{length} Too little is relevant to learn from: no memory is known to be better."
-            )
+            return f"{length} There is too little evidence to tell whether forgetting helps."
         drift = next(word for most, word in _DRIFTS if self.gain < most)
         if drift == "hardly":
             return f"{length} At present the stream hardly drifts; forgetting gains nothing."
