@@ -253,7 +253,7 @@ def test_content_security_policy_blocks_injected_script(browser, drifting, tmp_p
 
 def test_2_000_features_are_listed_and_all_are_found(open_page, wide):
     page = open_page(wide)
-    assert page.locator("#count").inner_text() == "2,000 features"
+    assert page.locator("#count").inner_text() == "2,000 listed"
     names, others = wide["names"], wide["others"]
     page.click("#grid [role=columnheader] >> text=Feature")
     numbers = sorted(int(name.split("=")[1]) for name in names)

@@ -173,7 +173,7 @@ function start() {
   const detail = new Detail(byId("detail"), report);
   const table = new Table(byId("grid"), report, (i) => detail.show(i));
   const count = () => {
-    byId("count").textContent = table.view.length === listed ? `${whole.format(listed)} features`
+    byId("count").textContent = table.view.length === listed ? `${whole.format(listed)} ${listed < report.n_features ? "listed" : "features"}`
       : `${whole.format(table.view.length)} of ${whole.format(report.names.length)}`;
   };
   const by = byId("by");
