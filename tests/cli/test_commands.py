@@ -101,6 +101,31 @@ def test_report_of_a_bank_and_of_a_history(stream, call):
     assert "must hold a bank, got a history" in call("merge", "h.dsh", "-o", "c.dsv").err
 
 
+@pytest.mark.parametrize("half_life", [None, 300, "auto"])
+def test_report_of_a_screener_file_has_its_names_and_memory(half_life, stream, call, folder):
+    screener = ds.FeatureScreener(k=2, half_life=half_life)
+    for batch in ds.as_batches(stream, target="kind"):
+        screener.partial_fit(batch)
+    (folder / "s.dss").write_bytes(screener.to_bytes())
+    assert call("report", "s.dss", "-o", "r.json") == (0, "Written: r.json\n", "")
+    found = json.loads((folder / "r.json").read_text())
+    assert sorted(found["names"]) == sorted(screener.feature_names_in_)
+    assert (found["memory"] is None) == (half_life != "auto")
+    assert call("report", "s.dss", "-o", "r.html").code == 0
+
+
+def test_report_has_the_names_of_files_without_their_folders(stream, call, folder):
+    (folder / "deep").mkdir()
+    path = stream.rename(folder / "deep" / "mail.csv")
+    options = ["--target", "kind", "--report", "r.html", "--state", "s.dsv"]
+    assert call("screen", path, *options).code == 0
+    assert call("report", "s.dsv", "-o", "again.html").code == 0
+    for name in ("r.html", "again.html"):
+        page = (folder / name).read_text()
+        assert "mail.csv" in page
+        assert "deep" not in page
+
+
 def test_bank_without_quantiles_reports_no_exact_features(stream, call):
     Path("b.dsv").write_bytes(bank_of(stream, slice(0, 1000), quantiles=False).to_bytes())
     out = call("merge", "b.dsv", "-o", "m.dsv").out
