@@ -126,9 +126,11 @@ NOTED = {
     "commas of thousands": (["1,234", "2,000"], "such as '1,234'. Write them without separators"),
     "quotes": (["'1'", "'2'"], "such as .* Write them without separators and units"),
     "dates": (["2020-01-31", "2020-02-01"], 'it holds dates.* Pass time="c", drop="c"'),
+    "German dates": (["31.1.2020 8:00", "1.2.2020 9:30"], "Write them as 2020-01-31 to pass time="),
+    "American dates": (["1/31/20", "2/1/20"], 'dates, such as .* or pass drop="c", or categor'),
     "identifiers": (
-        [f"31.01.2020 {i:02}h" for i in range(100)],
-        r"100 of its first 100 values differ, such as '31.01.2020 00h'. Pass drop=\"c\"",
+        [f"order {i:02}h" for i in range(100)],
+        r"100 of its first 100 values differ, such as 'order 00h'. Pass drop=\"c\"",
     ),
 }
 

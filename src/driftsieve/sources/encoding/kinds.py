@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -18,6 +19,11 @@ SAMPLE, SAMPLE_BYTES = 4096, 1_000_000
 _MANY = 10  # number of rows from which on a label that occurs only once is suspicious
 _ENOUGH = 100  # number of values from which on a text column without repeated values is noted
 _NOTED = 0.1  # share of numbers from which on a warning about a text column is due
+_DAY = r"(0?[1-9]|[12]\d|3[01])"
+_OTHER_DATE = re.compile(
+    rf"({_DAY}([./-]){_DAY}\3(\d{{4}}|\d{{2}})|\d{{4}}([./]){_DAY}\6{_DAY})( .*)?"
+)
+"""Dates in forms that are not read as times: 31.1.2020, 1/31/20, 2020/1/31."""
 
 Cells = Sequence[str]
 
@@ -116,6 +122,11 @@ def note_text(name: str, cells: Sequence[str], numbers: Numbers, becomes: str) -
     if becomes == "feature" and n_dates >= max(few, n_known / 2):
         cause = f"it holds dates, such as {dates[0]!r}"
         return f"{start} {cause}. Pass {arg('time', name)}, {arg('drop', name)}, or {codes}."
+    other_dates = [value for value in values if _OTHER_DATE.fullmatch(value)]
+    if becomes == "feature" and sum(counts[v] for v in other_dates) >= max(few, n_known / 2):
+        cause = f"it holds dates, such as {other_dates[0]!r}"
+        as_time = f"Write them as 2020-01-31 to pass {arg('time', name)}"
+        return f"{start} {cause}. {as_time}, or pass {arg('drop', name)}, or {codes}."
     if becomes == "feature" and n_known >= _ENOUGH and len(values) > n_known / 2:
         cause = f"{len(values):,} of its first {n_known:,} values differ, such as {values[0]!r}"
         return f"{start} {cause}. Pass {arg('drop', name)}, or {codes}."
