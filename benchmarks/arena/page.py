@@ -89,6 +89,7 @@ def contents(found: Found) -> dict[str, str]:
         "stability": simple(streams, "stability", 2),
         "time": simple(streams, "ms", 2),
         "scores": by_score(streams),
+        "half-lives": by_half_life(streams),
         "leap": "\n\n".join(over_time(s) for s in streams if s["name"] == LEAP),
         "published": against_published(streams),
     }
@@ -305,11 +306,27 @@ def by_score(streams: list[Found]) -> str:
     return markdown(["stream, k", *SAME], rows)
 
 
-def over_time(stream: Found) -> str:
-    """Accuracy of naive Bayes in every thousand rows, with the learned memory and without."""
+def by_half_life(streams: list[Found]) -> str:
+    """Accuracy of both learners with mutual information at each half-life, and learned."""
+    names = _memories()
+    rows = []
+    for stream in streams:
+        results = [stream["results"][name] for name in names.values()]
+        shown = (f"{number(sgd(r))} / {number(naive_bayes(r))}" for r in results)
+        rows.append([title(stream), *shown])
+    return markdown(["stream, k", *names], rows)
+
+
+def _memories() -> dict[str, str]:
+    """Competitors that rank by mutual information, by the memory that they have."""
     names = {"learned": DEFAULT}
     names |= {f"{h:,.0f}": guess("mutual_info", h) for h in HALF_LIVES if math.isfinite(h)}
-    names["never forgets"] = guess("mutual_info", math.inf)
+    return names | {"never forgets": guess("mutual_info", math.inf)}
+
+
+def over_time(stream: Found) -> str:
+    """Accuracy of naive Bayes in every thousand rows, with the learned memory and without."""
+    names = _memories()
     rows = []
     for first in range(BATCH, stream["rows"], BATCH * WINDOW):  # the first batch is not predicted
         end = min(first + BATCH * WINDOW, stream["rows"])
