@@ -157,6 +157,9 @@ def test_unknown_or_mixed_formats_are_an_error(tmp_path: Path) -> None:
     ):
         as_batches(path)
     assert labels(path, format="svmlight") == [1]
+    sheet = write(tmp_path / "a.xlsx", b"PK")
+    with pytest.raises(SourceError, match=r"a\.xlsx: .* got \.xlsx\. Save the sheet as csv\."):
+        as_batches(sheet, target="y")
     assert labels(write(tmp_path / "A.SVM.GZ", gzip.compress(b"5 1:1\n"))) == [5]
     write(tmp_path / "b.csv", "1,2\n")
     with pytest.raises(

@@ -57,6 +57,9 @@ class File:
     def format(self) -> str:
         path = Path(self.name.lower())
         suffix = path.with_suffix("").suffix if self.compression else path.suffix
+        if suffix in (".xlsx", ".xls", ".ods"):
+            problem = f"A source must not be a spreadsheet, got {suffix}. Save the sheet as csv."
+            raise SourceError(problem, self.name)
         if suffix not in SUFFIXES:
             known = ", ".join(sorted(set(SUFFIXES.values())))
             what = "standard input" if self.name == "-" else "a file of this name"
