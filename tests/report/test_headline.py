@@ -121,6 +121,28 @@ def test_second_change_of_one_feature_is_named():
     assert said == "a came in at about row 1,100. b came in at about row 3,100."
 
 
+def test_feature_whose_rank_falls_late_left_when_its_score_fell():
+    table = leap(20)
+    table[20:35, 1] = 0.5  # fourth, but not behind the margin
+    table[20:35, 4:] = 0.0
+    history = recorded(table)
+    left = {event.name: event.position for event in history.events if event.kind == "left"}
+    assert left["b"] > 3500
+    said = headline(history, content(), "rows")
+    assert said == "a and b left; d and c came in at about row 2,100."
+
+
+def test_slow_changes_are_one():
+    table = leap(40)
+    for column, sign, wait in [(0, -1, 18), (1, -1, 18), (2, 1, 20), (3, 1, 20)]:
+        share = np.clip((np.arange(40) - wait) / 3, 0, 1)
+        table[:, column] = 4 * (share if sign > 0 else 1 - share) + column / 100
+    said = headline(recorded(table), content(), "rows")
+    assert "left; " in said
+    assert "other" not in said
+    assert set("abcd") <= set(said.split(" came in")[0].replace(";", "").split())
+
+
 def test_feature_that_was_not_followed_before_has_come_in():
     history = ScoreHistory("t", k=1, max_features=4)
     rng = np.random.default_rng(7)

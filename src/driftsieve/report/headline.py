@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from driftsieve.history.selection import Event
 from driftsieve.scores import SCORES
 
 _NEAR = 0.05
-"""Events within this share of the stream count as one change, or as part of its start."""
+"""Events within twice this share of the stream count as one change; once, as part of its start."""
 _SMALL = 0.1
 """Smallest change of a score to be mentioned, as a share of the range of all scores."""
 _AS_GOOD = 0.1
@@ -65,17 +65,18 @@ def _change(history: ScoreHistory, unit: str, *, is_noise: bool) -> str:
         for event, move in _moves(history, start).items()
         if event.position > start and move > smallest
     }
-    if not moves:
-        return ""
-    events = list(moves)
-    # A feature falls below rank k + margin often a record after another one has entered.
+    # The score of a feature falls often a record after that of another one has risen.
     gap = max(_NEAR * np.ptp(history.positions), 1.5 * np.diff(history.positions).max(initial=0))
+    events = _lasting(moves, 2 * gap)
+    if not events:
+        return ""
     positions = np.array([event.position for event in events])
-    near = np.abs(positions - positions[:, None]) <= gap
-    found = [_net([events[i] for i in np.flatnonzero(row).tolist()]) for row in near]
+    later = positions - positions[:, None]
+    near = (later >= 0) & (later <= 2 * gap)
+    found = [[events[i] for i in np.flatnonzero(row).tolist()] for row in near]
     changes = max(found, key=lambda some: sum(moves[event] for event in some))
     others = [event for event in events if event not in changes]
-    if not changes or (is_noise and len(others) > len(changes)):
+    if is_noise and len(moves) > 2 * len(changes):
         return ""
     spacing = float(np.diff(places(history, history.positions)).max(initial=0.0))
 
@@ -93,41 +94,61 @@ def _change(history: ScoreHistory, unit: str, *, is_noise: bool) -> str:
     return " ".join(map(sentence, [changes, others][: 1 + len(others)]))
 
 
-def _net(events: Sequence[Event]) -> list[Event]:
-    """Return the last event of each feature, without features that came back or left again."""
-    first: dict[int, Event] = {}
+def _lasting(events: Iterable[Event], gap: float) -> list[Event]:
+    """Return the events without those of features that came back or left again within a gap."""
+    found: list[Event] = []
     for event in events:
-        first.setdefault(event.feature, event)
-    last = {event.feature: event for event in events}
-    return [event for f, event in last.items() if event.kind == first[f].kind]
+        last = found[-1] if found else None
+        is_same = last is not None and last.feature == event.feature and last.kind != event.kind
+        if last is not None and is_same and event.position - last.position <= gap:
+            found.pop()
+        else:
+            found.append(event)
+    return found
 
 
 def _moves(history: ScoreHistory, start: float) -> dict[Event, float]:
-    """Return by how much the mean score of its feature has changed with each event.
+    """Return events at the rows where the score of their feature has changed, and by how much.
 
-    Means are of the records since the last event of the feature and until the next one. Those up to
-    ``start`` do not count: scores of few rows are large by chance. While a feature was not
-    followed, its score counts as the worst one of all that were. NaN: there are no other records.
+    An event waits until the rank has changed, and a score may have fallen long before. So each is
+    moved to the record that parts the scores since the last event of the feature and until the next
+    one best. Records up to ``start`` do not count: scores of few rows are large by chance. While a
+    feature was not followed, its score counts as the worst one of all that were.
 
     Features that are always about as good as the k-th best are left out. Such a feature may enter
     and leave without a drift: the two categories of a column have equal scores, for example.
     """
-    positions, events = history.positions, history.events[_n_initial(history) :]
+    events = history.events[_n_initial(history) :]
     known = np.isfinite(history.scores).any(axis=0) & ~_as_good_as_selected(history)
     finite = history.scores[np.isfinite(history.scores)]
     worst = finite.min if SCORES[history.score_func].larger_is_better else finite.max
+    late = history.positions > start
     found: dict[Event, float] = {}
     for column in np.flatnonzero(known).tolist():
         own = [event for event in events if event.feature == history.features[column]]
-        scores, is_known = history.scores[:, column], np.isfinite(history.scores[:, column])
-        levels = []
-        for begin, end in pairwise([-np.inf, *(event.position for event in own), np.inf]):
-            inside = (positions >= begin) & (positions < end) & (positions > start)
-            chosen = scores[inside & is_known]
-            unknown = worst() if inside.any() else np.nan
-            levels.append(chosen.mean() if chosen.size else unknown)
-        found |= dict(zip(own, np.abs(np.diff(levels)).tolist(), strict=True))
+        scores = history.scores[:, column]
+        scores = np.where(np.isfinite(scores), scores, worst())
+        ends = [-np.inf, *(event.position for event in own), np.inf]
+        for event, begin, end in zip(own, ends, ends[2:], strict=False):
+            inside = late & (history.positions >= begin) & (history.positions < end)
+            if inside.sum() > 1:
+                at, move = _step(scores[inside])
+                position = float(history.positions[inside][at])
+                found[replace(event, position=position)] = move
     return found
+
+
+def _step(values: NDArray[np.float64]) -> tuple[int, float]:
+    """Return the index from which on values differ most from those before, and by how much.
+
+    >>> _step(np.array([0.0, 0.0, 2.0, 2.0]))
+    (2, 2.0)
+    """
+    n = np.arange(1, len(values))
+    before = np.cumsum(values)[:-1]
+    moves = np.abs((values.sum() - before) / n[::-1] - before / n)
+    best = int(np.argmax(n * n[::-1] * moves**2))
+    return best + 1, float(moves[best])
 
 
 def _as_good_as_selected(history: ScoreHistory) -> NDArray[np.bool_]:

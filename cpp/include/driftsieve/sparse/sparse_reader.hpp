@@ -57,7 +57,7 @@ class SparseReader {
                     SparsePage::has_atom(layout_.value(record)))
                     read_flag(record, factor);
                 else
-                    read_any(page.slots[place] - 1u, record, state, factor);
+                    read_any(page.slot_of[place] - 1u, record, state, factor);
                 visit(p * kColumns + place, column_);
             }
         }
@@ -85,7 +85,7 @@ class SparseReader {
                    [&page, begin, end](std::size_t i) {
                        const std::uint32_t place = page.log[i].place;
                        return place < begin || place >= end ? ColumnRuns::kNoList
-                                                            : page.slots[place] - 1u;
+                                                            : page.slot_of[place] - 1u;
                    });
         std::uint64_t logged = 0;
         for (const LoggedValue& item : page.log) logged |= std::uint64_t{1} << item.place;
