@@ -38,7 +38,7 @@ from driftsieve._state.settings import (
     tick_of_merge,
 )
 from driftsieve._state.snapshots import (
-    Seen,
+    SeenFeatures,
     take_chosen,
     take_seen,
     take_snapshots,
@@ -637,11 +637,15 @@ class Bank:
     ) -> list[Snapshot]:
         return self._taken(take_snapshots, n_bins, features, rungs)
 
-    def _whole(self, n_bins: int | None, features: slice | None, rungs: Sequence[int]) -> Seen:
+    def _whole(
+        self, n_bins: int | None, features: slice | None, rungs: Sequence[int]
+    ) -> SeenFeatures:
         """Return snapshots of all features, as ``_seen`` does."""
-        return Seen(None, self._snapshots(n_bins, features, rungs))
+        return SeenFeatures(None, self._snapshots(n_bins, features, rungs))
 
-    def _seen(self, n_bins: int | None, features: slice | None, rungs: Sequence[int]) -> Seen:
+    def _seen(
+        self, n_bins: int | None, features: slice | None, rungs: Sequence[int]
+    ) -> SeenFeatures:
         """Return snapshots without features that were 0 in every row."""
         return self._taken(take_seen, n_bins, features, rungs)
 
@@ -660,7 +664,9 @@ class Bank:
             how = (int(n_bins or 0), self._range(features), self._threads, rungs)
             return take(self._core, self._header, *how)
 
-    def _seen_at(self, half_life: HalfLife | None, n_bins: int | None, features: slice) -> Seen:
+    def _seen_at(
+        self, half_life: HalfLife | None, n_bins: int | None, features: slice
+    ) -> SeenFeatures:
         return self._seen(n_bins, features, [self._rung(half_life)])
 
     def _chosen_at(

@@ -33,7 +33,7 @@ def take_snapshots(
     ]
 
 
-class Seen(NamedTuple):
+class SeenFeatures(NamedTuple):
     """Snapshots that leave out features that were 0 in every row, except one, which is the last.
 
     They have no names. All those features have the same scores.
@@ -51,11 +51,11 @@ def take_seen(
     features: tuple[int, int],
     n_threads: int,
     rungs: Sequence[int],
-) -> Seen:
+) -> SeenFeatures:
     """Return the same as ``take_snapshots``, without features that were 0 in every row."""
     seen = core.seen(*features)
     if seen is None or b"\0" not in seen:
-        return Seen(None, take_snapshots(core, known, n_bins, features, n_threads, rungs))
+        return SeenFeatures(None, take_snapshots(core, known, n_bins, features, n_threads, rungs))
     labels, places = known.labels.sorted(), np.flatnonzero(np.frombuffer(seen, np.bool_))
     found = core.take_snapshots([*rungs], *features, n_bins, labels[1], n_threads, seen)
     columns = (0, len(places) + 1, None, None)
@@ -63,7 +63,7 @@ def take_seen(
         _snapshot(core, labels, columns, rung, arrays)
         for rung, arrays in zip(rungs, found, strict=True)
     ]
-    return Seen(places, snapshots)
+    return SeenFeatures(places, snapshots)
 
 
 def take_chosen(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from driftsieve._core import Turn
 from driftsieve._state.settings import AUTO, HalfLives, is_auto, is_ladder
-from driftsieve._state.snapshots import Seen
+from driftsieve._state.snapshots import SeenFeatures
 from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, validated
 from driftsieve.exceptions import LimitError
@@ -29,7 +29,7 @@ from driftsieve.memory.period import (
     n_sparse_values,
     rows_of_period,
 )
-from driftsieve.memory.predicting import finite, predicted, relevances
+from driftsieve.memory.predicting import clipped, predicted, relevances
 from driftsieve.memory.relevance import RELEVANCE, of_stacked
 from driftsieve.memory.rungs import N_RUNGS, UNKNOWN, default_rungs
 from driftsieve.memory.storing import from_bytes, to_bytes
@@ -366,7 +366,7 @@ class LearnedBank(OfLadder):
         n_rungs, m = len(bank.half_lives), len(features)
         begin = min(EDGES_FROM, n_rungs - 1) * m
         fresh = FreshSums.after(together, slice(begin, begin + m), score, bank)
-        return finite(of_stacked(RELEVANCE[score], together)).reshape(n_rungs, m), fresh
+        return clipped(of_stacked(RELEVANCE[score], together)).reshape(n_rungs, m), fresh
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -411,7 +411,7 @@ class LearnedBank(OfLadder):
             at = self.half_life if half_life is None else half_life
             return self.bank.snapshot(n_bins, features, at)
 
-    def _seen_at(self, half_life: Any, n_bins: int | None, features: slice) -> Seen:
+    def _seen_at(self, half_life: Any, n_bins: int | None, features: slice) -> SeenFeatures:
         with self._turn:
             at = self.half_life if half_life is None else half_life
             return self.bank._seen_at(at, n_bins, features)

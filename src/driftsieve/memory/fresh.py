@@ -16,7 +16,7 @@ from driftsieve.bank import Bank
 from driftsieve.batch import Batch
 from driftsieve.exceptions import LimitError
 from driftsieve.memory.panel import Indices
-from driftsieve.memory.predicting import finite, relevances
+from driftsieve.memory.predicting import clipped, relevances
 from driftsieve.memory.relevance import RESPONSE, of_stacked
 from driftsieve.scores import SCORES, ScoreFunction
 from driftsieve.snapshot import Floats, Snapshot
@@ -140,7 +140,7 @@ class FreshSums:
         if np.count_nonzero(self.totals[0]) < 2:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            return finite(of_stacked(RESPONSE[self.score], self.snapshot()))
+            return clipped(of_stacked(RESPONSE[self.score], self.snapshot()))
 
     def snapshot(self) -> Snapshot:
         """Return a snapshot with relative weights; only its arrays by feature can be used."""

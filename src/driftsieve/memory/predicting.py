@@ -31,11 +31,11 @@ def relevances(
         if together is None:
             return None
         found = of_stacked(functions[score_func], together)
-        return finite(found).reshape(len(bank.half_lives), len(features))
+        return clipped(found).reshape(len(bank.half_lives), len(features))
     snapshots = bank._snapshots_of(features, n_bins)
     if not all(map(has_two_classes, snapshots)):
         return None
-    return finite(np.array([score_func(snapshot) for snapshot in snapshots]))
+    return clipped(np.array([score_func(snapshot) for snapshot in snapshots]))
 
 
 class Prediction(NamedTuple):
@@ -72,7 +72,7 @@ def predicted(
         seen, snapshots = read(bins, features, used.tolist())
         nothing = np.zeros(snapshots[-1].n_features)
         shorter = [function(s) if has_two_classes(s) else nothing for s in snapshots[:-1]]
-        relevance = finite(np.array([*shorter, function(snapshots[-1])]))
+        relevance = clipped(np.array([*shorter, function(snapshots[-1])]))
         # not by a product of matrices, whose last bits depend on the number of features
         found = (weights[used, None] * relevance).sum(axis=0)
         found[~relevance.any(axis=0)] = -np.inf
@@ -82,7 +82,7 @@ def predicted(
     return Prediction(values, prior)
 
 
-def finite(values: Floats) -> Floats:
+def clipped(values: Floats) -> Floats:
     """Return the values, the largest or smallest finite one in place of an infinite one."""
     if np.isfinite(values).all():
         return values

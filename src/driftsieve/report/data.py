@@ -24,7 +24,7 @@ from driftsieve.report.memory import Alternative
 from driftsieve.report.two_valued import values_of_two
 from driftsieve.scores import SCORES, Score, ScoreFunction
 from driftsieve.scores.ranking import Ranks
-from driftsieve.scores.reader import Part, error_shares, parts_of, spread
+from driftsieve.scores.reader import BlockPart, error_shares, parts_of, spread
 from driftsieve.snapshot import Floats, Snapshot
 
 MAX_LISTED = 2_000
@@ -180,7 +180,7 @@ class _Some(NamedTuple):
         return cls(np.arange(begin, begin + block.n_features), block)
 
     @classmethod
-    def of(cls, part: Part, listed: NDArray[np.int64]) -> _Some:
+    def of(cls, part: BlockPart, listed: NDArray[np.int64]) -> _Some:
         """Return the features that are listed."""
         inside = (listed >= part.range.start) & (listed < part.range.stop)
         features = np.sort(listed[inside])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from driftsieve._core import Bank as CoreBank
 from driftsieve._rows.names import FeatureNames
-from driftsieve._state.snapshots import Seen
+from driftsieve._state.snapshots import SeenFeatures
 from driftsieve.scores.blocks import ScoreFunction, by_column, has_two_classes, is_by_column
 from driftsieve.snapshot import Floats, Snapshot
 
@@ -43,7 +43,7 @@ class Readable(Protocol):
     ) -> Snapshot:
         """Return a snapshot of some features at a half-life."""
 
-    def _seen_at(self, half_life: Any, n_bins: int | None, features: slice) -> Seen: ...
+    def _seen_at(self, half_life: Any, n_bins: int | None, features: slice) -> SeenFeatures: ...
 
     def _chosen_at(
         self, half_life: Any, n_bins: int | None, features: NDArray[np.int64]
@@ -70,7 +70,7 @@ def spread(found: Floats, seen: NDArray[np.intp] | None, values: Floats) -> None
         values[seen] = found[:-1]
 
 
-class Part(NamedTuple):
+class BlockPart(NamedTuple):
     """Consecutive features and a snapshot of them, maybe without those that were always 0."""
 
     begin: int
@@ -82,7 +82,7 @@ class Part(NamedTuple):
     snapshot: Snapshot
 
     @classmethod
-    def whole(cls, block: Snapshot) -> Part:
+    def whole(cls, block: Snapshot) -> BlockPart:
         """Return a part that has all features."""
         return cls(block.first_feature, block.n_features, block.feature_names, None, block)
 
@@ -117,27 +117,27 @@ class Blocks(Sequence[Snapshot]):
     def __getitem__(self, i: int) -> Snapshot:  # type: ignore[override]  # without slices
         return self._bank.snapshot(self._n_bins, self._slices[i], self._half_life)
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[BlockPart]:
         """Yield the blocks without features that were always 0."""
         for features in seen_slices(self._bank, self._n_bins):
             begin, end, _ = features.indices(self._bank.n_features)
             seen, (snapshot,) = self._bank._seen_at(self._half_life, self._n_bins, features)
             names = self._bank.feature_names
             part = names and names[features]
-            yield Part(begin, max(0, end - begin), part, seen, snapshot)
+            yield BlockPart(begin, max(0, end - begin), part, seen, snapshot)
 
-    def parts_for(self, function: ScoreFunction) -> Iterator[Part]:
+    def parts_for(self, function: ScoreFunction) -> Iterator[BlockPart]:
         """Yield what a function is applied to: all features, unless it treats each alone."""
-        return self.parts() if is_by_column(function) else map(Part.whole, self)
+        return self.parts() if is_by_column(function) else map(BlockPart.whole, self)
 
     def some(self, features: NDArray[np.int64]) -> Snapshot:
         """Return some features, which ascend, without names."""
         return self._bank._chosen_at(self._half_life, self._n_bins, features)
 
 
-def parts_of(blocks: Sequence[Snapshot]) -> Iterator[Part]:
+def parts_of(blocks: Sequence[Snapshot]) -> Iterator[BlockPart]:
     """Yield blocks as parts, those of a bank without features that were always 0."""
-    return blocks.parts() if isinstance(blocks, Blocks) else map(Part.whole, blocks)
+    return blocks.parts() if isinstance(blocks, Blocks) else map(BlockPart.whole, blocks)
 
 
 def feature_slices(bank: Readable, n_bins: int | None, n_half_lives: int = 1) -> list[slice]:
