@@ -134,7 +134,10 @@ def test_separate_process_exits_the_same_way(spawn, folder):
         ("1,2\n1,2,0\n", "Pass --on-error skip to leave such rows out."),
         ("1,2,\n1,2,0\n", "Pass --on-error skip to leave such rows out."),  # no label
         ("1,,0\n1,2,1\n", "Pass --missing ignore to leave missing values out."),
-        ("1,2,0.5\n1,2,1\n", "with continuous values (here 0.5)."),  # all rows are such rows
+        (
+            "1,2,0.5\n1,2,1\n",
+            "Cut a numeric target into a few classes first.",
+        ),  # all rows are such rows
     ],
 )
 def test_error_of_a_row_says_which_option_to_pass(rows, advice, call, folder):

@@ -150,6 +150,6 @@ def test_names_of_svmlight_features_come_from_a_file(call, folder):
         2,
         (
             "driftsieve: a.svm, line 1: --names must have a name for each index, got index 3 and 2 "
-            "names.\n"
+            "names. Pass a longer list of names.\n"
         ),
     )

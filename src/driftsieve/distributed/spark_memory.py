@@ -79,8 +79,11 @@ class StreamMemory:
         return max(1, min(n_features // 10, len(self.panel) // 4))
 
     def learned(self, fresh: Bank, plan: Plan, n_features: int) -> Sums:
-        """Return the sums with a review of the fresh rows, unless they are of one class."""
-        if not len(self.panel):
+        """Return the sums with a review of the fresh rows.
+
+        There is none if these are of one class, or if no half-life knew anything before.
+        """
+        if not self.before.any():
             return self.sums
         features = np.arange(len(self.panel))
         found = relevances(fresh, features, plan.score_func, plan.n_bins, RESPONSE)

@@ -53,7 +53,7 @@ class Memory:
     >>> from driftsieve.memory import LearnedBank
     >>> X = np.random.default_rng(0).normal(size=(4000, 20))
     >>> print(LearnedBank().update(X, X[:, 3] > 0).memory)
-    Memory: about 1,800 rows. At present the stream hardly drifts; forgetting gains nothing.
+    Memory: about 1,700 rows. At present the stream hardly drifts; forgetting gains nothing.
     """
 
     half_lives: tuple[float, ...]

@@ -90,13 +90,15 @@ def test_names_must_cover_all_indices(tmp_path: Path) -> None:
     assert batch.feature_names == ("a", "b", "c", "d", "e")
     assert batch.n_features == 5
     assert error_of(path, names=["a", "b", "c"]) == (
-        ", line 3: names must have a name for each index, got index 4 and 3 names."
+        ", line 3: names must have a name for each index, got index 4 and 3 names. "
+        "Pass a longer list of names."
     )
     batches = as_batches(path, names=["a", "b", "c"], on_error="skip", batch_size=2)
     assert [batch.X.toarray().tolist() for batch in batches] == [[[1, 0, 2], [0, 3, 0]], [[0] * 3]]
     assert batches.rows_skipped == 1
     assert error_of(path, names=list("abcd"), zero_based=True) == (
-        ", line 3: names must have a name for each index, got index 4 and 4 names."
+        ", line 3: names must have a name for each index, got index 4 and 4 names. "
+        "Pass a longer list of names."
     )
     with pytest.raises(ValueError, match="feature_names must differ, got 'a' twice"):
         as_batches(path, names=["a", "a"])

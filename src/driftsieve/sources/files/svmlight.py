@@ -73,6 +73,6 @@ class SvmlightReader:
         first = 0 if self._zero_based else 1
         return {
             row: f"{arg('names')} must have a name for each index, got index "
-            f"{largest[row] + first} and {self._n_features:,} names."
+            f"{largest[row] + first} and {self._n_features:,} names. Pass a longer list of names."
             for row in np.flatnonzero(largest >= self._n_features).tolist()
         }
