@@ -29,7 +29,7 @@ struct SnapshotArrays {
 
     // The place of each feature that is read, if that is not its own number: features of a sparse
     // bank that never occurred share one place, which feature `shared` fills.
-    std::span<const std::uint32_t> places;
+    std::span<const std::uint32_t> places = {};
     std::size_t shared = 0;
 
     std::size_t bins_to_cut() const { return bins == nullptr ? 0 : n_bins; }
