@@ -28,7 +28,7 @@ def test_weights_are_negative_once_that_has_captured_more():
     rng = np.random.default_rng(0)
     first = review(Sums.empty(3), [-1.0, 1.0, 0.2], 500, rng)
     assert first.weights()[0] == 0
-    later = review(first, [-1.0, 1.0, 0.2], 500, rng, n_reviews=5)
+    later = review(first, [-1.0, 1.0, 0.2], 500, rng, n_reviews=8)
     np.testing.assert_allclose(later.weights(), [-0.9, 1.0, 0.2], atol=0.05)
     assert later.captured[-1] > later.captured[-2]
 
@@ -125,6 +125,18 @@ def test_weights_are_the_candidate_that_has_captured_the_most():
         captured[3 + i] = 1
         np.testing.assert_array_equal(replace(sums, captured=captured).weights(), candidate)
     assert len({tuple(candidate) for candidate in sums.candidates}) == N_CANDIDATES
+
+
+def test_weights_of_either_sign_are_not_used_in_the_first_reviews():
+    few, many = (
+        review(Sums.empty(3), [0.5, -0.2, 0.3], 100, np.random.default_rng(0), n_reviews=n)
+        for n in (7, 8)
+    )
+    for sums in (few, many):
+        captured = np.zeros(3 + N_CANDIDATES)
+        captured[-1], captured[-2] = 2, 1
+        best = replace(sums, captured=captured).best
+        assert best == (2 if sums is few else 3)
 
 
 def test_slow_sums_have_less_noise():

@@ -96,7 +96,7 @@ class Memory:
         """
         weights = sums.shares()
         mean = sums.captured / max(float(sums.fading[0]), 1e-300)
-        values, value = mean[:-N_CANDIDATES], float(mean[-N_CANDIDATES:].max())
+        values, value = mean[:-N_CANDIDATES], float(mean[-N_CANDIDATES:][sums.best])
         longest = min(n_ticks, 2 * max((h for h in half_lives if h < math.inf), default=math.inf))
         finite = np.minimum(half_lives, max(min(longest, n_ticks), 1e-300))
         is_known = value > _SURE * sums.noise(k) and values[-1] > 0

@@ -17,6 +17,8 @@ ROWS = 1600.0
 """Longer periods count as several reviews of so many rows each."""
 RIDGE = 0.003
 FREE_RIDGE = 0.1  # of weights of either sign: it pulls them towards the non-negative ones
+N_UNPROVEN = 8
+"""Reviews before weights of either sign may be used: what one or two of them captured is chance."""
 PRIOR_SPREAD = 3.0  # prior standard deviation of the weights around equal ones
 N_CANDIDATES = 2 * len(HALF_LIVES)
 
@@ -83,11 +85,13 @@ class Sums:
 
         They are the candidate that has captured the most.
         """
-        return np.asarray(self.candidates[self._best])
+        return np.asarray(self.candidates[self.best])
 
     @property
-    def _best(self) -> int:
-        return int(np.argmax(self.captured[-N_CANDIDATES:]))
+    def best(self) -> int:
+        """Index of the candidate that has captured the most, of those that may be used."""
+        step = 2 if self.n_reviews < N_UNPROVEN else 1
+        return step * int(np.argmax(self.captured[-N_CANDIDATES::step]))
 
     @cached_property
     def candidates(self) -> Floats:
@@ -110,7 +114,7 @@ class Sums:
 
     def shares(self) -> Floats:
         """Return (H,) shares of the half-lives in the non-negative fit; they sum to 1."""
-        rate = self._best // 2
+        rate = self.best // 2
         sizes = self.candidates[2 * rate] * _scaled(self.products[rate], 0.0)[1]
         return sizes / sizes.sum() if sizes.any() else self._equal
 
