@@ -108,7 +108,7 @@ TEST_CASE("a long run is counted if it is new, else it is sorted") {
 }
 
 TEST_CASE("long runs of few classes are counted into the cells of the first one") {
-    for (const std::size_t n_classes : {2UL, kFewClasses + 1}) {
+    for (const std::size_t n_classes : {std::size_t{2}, kFewClasses + 1}) {
         Stream stream(n_classes);
         for (int run = 0; run < 3; ++run)
             stream.fold(stream.add(8 * kConfig.long_run(), Kind::bell, Weights::unit, 0));
