@@ -17,7 +17,7 @@ from driftsieve.bank import Bank, ClockName
 from driftsieve.batch import Batch, validated
 from driftsieve.exceptions import LimitError
 from driftsieve.memory.attributes import OfLadder
-from driftsieve.memory.fresh import Fresh, FreshBank, FreshSums, no_limits
+from driftsieve.memory.fresh import Fresh, FreshBank, FreshSums, empty_without_limits
 from driftsieve.memory.merging import merge
 from driftsieve.memory.panel import Indices, next_panel, panel_size
 from driftsieve.memory.period import (
@@ -358,7 +358,7 @@ class LearnedBank(OfLadder):
         few = bank.quantiles and len(features) <= FEW and not bank._core.is_sparse
         if few or not isinstance(score, str):
             found = relevances(bank, features, score, self.n_bins, RELEVANCE)
-            rows = FreshBank(no_limits(bank), score, self.n_bins)
+            rows = FreshBank(empty_without_limits(bank), score, self.n_bins)
             return None if found is None else (found, rows)
         together = bank._stacked(features, score_of(score).bins(self.n_bins) or 0)
         if together is None:

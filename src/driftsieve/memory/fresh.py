@@ -22,7 +22,7 @@ from driftsieve.scores import SCORES, ScoreFunction
 from driftsieve.snapshot import Floats, Snapshot
 
 
-def no_limits(bank: Bank) -> Bank:
+def empty_without_limits(bank: Bank) -> Bank:
     """Return an empty bank without fading and limits, for rows that were added to another."""
     fresh = Bank(
         bank.epsilon,

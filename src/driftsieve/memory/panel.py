@@ -12,9 +12,8 @@ Indices = NDArray[np.int64]
 AT_FIRST, ALWAYS = 64, 16
 """Smallest numbers of features to compare, in the first reviews and in later ones."""
 VALUES_PER_FEATURE = {"quantiles": 3200, "moments": 5000, "sparse": 700}
-"""Number of values per compared feature, by what the bank keeps. Comparing a feature at all
-half-lives takes a fifth of the time of adding so many values, so reviews take a fifth of the time
-for any number of features. These are counts, not times: the same rows give the same state."""
+"""Number of values per compared feature, by what the bank keeps. More features tell more, and take
+more time. These are counts, not times: the same rows give the same state."""
 KEPT = 0.7
 """Share of the panel that is kept: the features with the largest relevance."""
 
